@@ -109,7 +109,7 @@ class Forms:
     def _is_refusal(self, form: str, error: Exception, faults: list[str]) -> bool:
         status = status_of(error)
         if status is None or status < 500 or status == 501:
-            return status in _REFUSALS and not is_of_the_moment(error)
+            return status in _REFUSALS and not (is_of_the_moment(error) or is_passing(error))
         if _SAYS["of_the_form"].search(words_of(error)):
             return True
         if is_passing(error):  # of the server behind a gateway, which may be starting

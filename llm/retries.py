@@ -30,6 +30,9 @@ SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
 # 424: a failed generation (TGI, MindIE); 498: no capacity at the moment (Groq).
 _PASSING = (408, 409, 424, 425, 498)
+# Of a proxy whose server is away; the later ones are Cloudflare's, also of a tunnel to it.
+_BEHIND = (502, 503, 521, 522, 523, 530)
+_TUNNEL = "ngrok-error-code"  # the header of ngrok's own answers, as with a 404 if the tunnel's other end is away
 # "Please retry in 41.8s", "try again in 1h2m3.5s", "retry after 26 seconds", "try again in 20 minutes", "Please wait 37
 # seconds" (GitHub), and Gemini's `"retryDelay": "41s"` among the details of its body.
 _UNITS = {
@@ -48,7 +51,7 @@ NO_API = "nothing is served at this address; base URLs mostly end with /v1"
 # What a server says, with which statuses, if it answers no question until someone intervenes; and why.
 _REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((400,), "no_key", _NO_KEY),  # Gemini, and LiteLLM in front of it
-    ((400,), "no_credit", _UNPAID),
+    ((400, 429), "no_credit", _UNPAID),
     ((400, 404), "no_chat", "it does not serve this model for chats; name another"),
     ((404,), "no_model", _NO_MODEL),
     ((400, 404, 410), "no_model_here", _NO_MODEL),
@@ -125,7 +128,7 @@ def is_transient(error: BaseException) -> bool:
     """Whether a retry can help: the server is busy, failing or unreachable, or sent nothing."""
     if (status := status_of(error)) is not None:
         is_busy = is_too_many(error) or status in _PASSING or (status >= 500 and status != 501)
-        return is_busy or is_of_the_moment(error) or _is_filtered(error)
+        return is_busy or is_passing(error) or is_of_the_moment(error) or _is_filtered(error)
     return isinstance(error, EmptyReplyError) or bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
 
 
@@ -205,7 +208,8 @@ def seems_away(error: BaseException) -> bool:
 
 def is_passing(error: BaseException) -> bool:
     """Whether a proxy reports that the server behind it is unavailable, which says nothing about the question."""
-    return status_of(error) in (502, 503) or (status_of(error) == 500 and _says("behind", error))
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    return status_of(error) in _BEHIND or (status_of(error) == 500 and _says("behind", error)) or _TUNNEL in headers
 
 
 def is_loading(error: BaseException) -> bool:

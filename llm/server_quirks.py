@@ -30,6 +30,22 @@ _OTHER_NAMES = {
 _REASONING = ("reasoning_content", "reasoning")
 # MiniMax's own error codes, which come with status 200, and the statuses that mean the same; others are a 500.
 _MINIMAX = {1002: 429, 1004: 401, 1008: 402, 1039: 429, 2049: 401, 2056: 429}
+# Codes and types of errors in words, as in a stream, which begins with a 200; others are a 500.
+_IN_WORDS = {
+    "authentication_error": 401,
+    "content_filter": 400,
+    "context_length_exceeded": 400,
+    "data_inspection_failed": 400,
+    "insufficient_quota": 429,
+    "invalid_api_key": 401,
+    "invalid_request_error": 400,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "overloaded_error": 529,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+}
 _STREAM_PREFIXES = ("data:", "event:", "id:", "retry:")
 _COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
@@ -224,5 +240,6 @@ def _count(value: Any) -> int | None:
 
 
 def _status(error: Any) -> int:
-    code = _count(error.get("code") or error.get("status")) if isinstance(error, dict) else None
-    return code if code is not None and 400 <= code < 600 else _FAILED
+    given = [error.get(name) for name in ("code", "status", "type")] if isinstance(error, dict) else []
+    codes = [_IN_WORDS.get(str(each)) or _count(each) for each in given]
+    return next((code for code in codes if code is not None and 400 <= code < 600), _FAILED)

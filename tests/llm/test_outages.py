@@ -195,6 +195,8 @@ def test_what_a_server_does_not_take_of_a_request_is_not_held_against_its_model(
     [
         (400, "Your credit balance is too low to access the Anthropic API.", "payment is required"),
         (400, {"error": {"message": "Access denied.", "code": "Arrearage"}}, "payment is required"),  # DashScope
+        (400, "Budget has been exceeded! Current cost: 26.075, Max budget: 0.25", "payment is required"),  # LiteLLM
+        (429, {"error": {"message": "User: one", "type": "budget_exceeded"}}, "payment is required"),  # LiteLLM
         (
             404,
             "This is not a chat model and thus not supported in v1/chat/completions.",
@@ -285,6 +287,37 @@ async def test_a_server_that_goes_away_is_waited_for_and_no_question_is_lost(cap
     assert "does not answer; the run waits up to" in caplog.text and "answers again after" in caplog.text
     (snapshot,) = (found for name, found in throttles().items() if server.base_url in name)
     assert snapshot.allowance == 8, "all may ask again at once"
+
+
+class Tunnel(FakeServer):
+    """A tunnel that answers for itself with a page of status 404 while its server is away."""
+
+    away = 0
+
+    async def _reply(self, request: ChatRequest, response: Any) -> None:
+        if not self.away:
+            return await super()._reply(request, response)
+        self.away -= 1
+        return await response.send(404, "<html>offline</html>", {"Ngrok-Error-Code": "ERR_NGROK_3200"})
+
+
+async def test_a_tunnel_whose_server_is_away_is_waited_for_once_it_has_answered() -> None:
+    with Tunnel(answer=lambda _: GOOD) as server:
+        await put(served(server))
+        server.away = 9
+        _, call = await put(served(server, max_attempts=2))
+        assert (call.attempts, call.form) == (10, "json_schema")
+    with Tunnel() as other, pytest.raises(RefusedError, match="nothing is served at this address"):
+        other.away = 99
+        await put(served(other, max_attempts=2))
+
+
+@pytest.mark.parametrize("status", [521, 530])
+async def test_a_server_that_is_away_behind_cloudflare_is_waited_for(status: int) -> None:
+    with FakeServer(refusal=lambda one: (status, "error code: 1033") if 0 < one.index < 9 else None) as server:
+        await put(served(server))
+        _, call = await put(served(server, max_attempts=2))
+    assert call.attempts == 9
 
 
 async def test_a_server_that_is_loading_its_model_is_waited_for_before_it_has_ever_answered(

@@ -416,7 +416,17 @@ def test_what_is_no_completion_is_left_to_the_client(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [({"code": 429}, 429), ({"code": "502"}, 502), ({"code": "busy"}, 500), ("busy", 500)]
+    ("error", "status"),
+    [
+        ({"code": 429}, 429),
+        ({"code": "502"}, 502),
+        ({"code": "busy"}, 500),
+        ("busy", 500),
+        ({"code": "rate_limit_exceeded", "type": "requests"}, 429),
+        ({"code": None, "type": "overloaded_error"}, 529),
+        ({"code": "data_inspection_failed", "type": "data_inspection_failed"}, 400),
+        ({"code": {"of": "another kind"}, "status": "INTERNAL"}, 500),
+    ],
 )
 def test_an_error_with_a_200_has_the_status_that_it_names(error: Any, status: int) -> None:
     right = put_right(json.dumps({"error": error}).encode())

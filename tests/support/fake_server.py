@@ -25,6 +25,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
+from http.client import responses as phrases
 from types import TracebackType
 from typing import Any, Literal, Self, get_args
 
@@ -496,7 +497,7 @@ class _Response:
 
     def _head(self, status: int, headers: Mapping[str, str]) -> None:
         lines = [
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+            f"HTTP/1.1 {status} {phrases.get(status, 'Unknown')}",
             *(f"{key}: {value}" for key, value in headers.items()),
         ]
         self._writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
