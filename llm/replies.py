@@ -29,10 +29,11 @@ def _no_number(name: str) -> Never:
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unambiguous, parse_constant=_no_number)
 # Where an object may begin; prose contains braces too.
 _OBJECT_START = re.compile(r"\{(?=\s*(?:[\"“”'}/]|\w+\s*:|\Z))")
-# Deviations from JSON outside strings (the first alternative): other quotes, bare names, trailing commas, comments.
+# Deviations from JSON outside strings (the first alternative): other quotes, bare names, trailing commas, comments,
+# other spaces.
 _SPELLING = re.compile(
     r"(\"(?:\\.|[^\"\\])*\")|[“”]([^“”]*)[“”](?=\s*[:：,，\]}])|'((?:\\.|[^'\\])*)'(?=\s*[:,\]}])"
-    r"|\b([A-Za-z_]\w*)(?=\s*:)|[,，](?=\s*[\]}])|//[^\n]*|\b(?:True|False|None)\b|[：，]",
+    r"|\b([A-Za-z_]\w*)(?=\s*:)|[,，](?=\s*[\]}])|//[^\n]*|\b(?:True|False|None)\b|[：，\u00a0\u2000-\u200b\u202f\u3000\ufeff]",
     re.DOTALL,
 )
 _SPELT = {"True": "true", "False": "false", "None": "null", "：": ":", "，": ","}

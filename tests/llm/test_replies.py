@@ -79,6 +79,7 @@ def test_of_a_broken_or_ambiguous_object_nothing_is_made(text: str) -> None:
         '{"level": 3, "said": ["it\'s {so}", None, True]}',
         '{“level”：3，“said”：["it\'s {so}", null, true]}',
         '{"level"：3，"said"：["it\\\'s {so}"，null，true]}',
+        '{"level":\u00a03,\u3000"said":\u202f["it\'s {so}",\u200bnull, true]}',
         '{”level”: 3, ”said”: ["it\'s {so}", null, true]}',
         '{level: 3, said: ["it\'s {so}", null, true]}',
         'As {asked}: { // the answer\n "level": 3, "said": ["it\'s {so}", null, true]} {smile}',
@@ -88,7 +89,9 @@ def test_an_object_is_read_whatever_its_spelling(text: str) -> None:
     assert find_json(text) == {"level": 3, "said": ["it's {so}", None, True]}
 
 
-@pytest.mark.parametrize("said", ["a // b, ]", "“so”，he said：None", "it is 'so', True", "a: b,}"])
+@pytest.mark.parametrize(
+    "said", ["a // b, ]", "“so”，he said：None", "it is 'so', True", "a: b,}", "12\u00a0mg,\u3000twice"]
+)
 def test_what_stands_in_a_text_is_no_spelling(said: str) -> None:
     assert find_json(json.dumps({"said": said, "level": 3}, ensure_ascii=False)[:-1] + ",}") == {
         "said": said,
