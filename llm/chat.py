@@ -31,6 +31,7 @@ from llm.forms import (
     is_cut_off,
     is_declined,
     is_held_against_the_form,
+    is_of_the_prompt,
 )
 from llm.question import Question
 from llm.replies import LONGEST_TEXT, text_of
@@ -125,6 +126,8 @@ class ChatClient:
                     self.forms.unbound |= is_held_against_the_form(str(error))
                     question = question.as_wide()
                     continue
+                if is_of_the_prompt(str(error)) and str(error) in refusals.values():
+                    raise self._unanswered(str(error), refusals, patience) from error  # said twice, it will not pass
                 refusals[form], forms = str(error), lesser
                 continue
             except (RefusedError, ContextLengthError):
@@ -132,11 +135,7 @@ class ChatClient:
             except Exception as error:
                 if why := self._refuses_all(error, refusals):
                     raise self._refused(why, error) from error
-                same = len(refusals) > 1 and set(refusals.values()) == {brief(error)}
-                reasons = ["in every form"] if same else [f"{form}: {why}" for form, why in refusals.items()]
-                detail = "; ".join([*reasons, brief(error)])
-                requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
-                raise ModelError(f"{self.spec.name}: no answer after {requests} ({detail})") from error
+                raise self._unanswered(brief(error), refusals, patience) from error
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "ignored", lesser
@@ -157,6 +156,12 @@ class ChatClient:
         most = self.block.max_tokens or settings.max_tokens or 0
         usage = message.usage_metadata
         return usage is not None and 0 < usage["output_tokens"] < most
+
+    def _unanswered(self, why: str, refusals: Mapping[str, str], patience: Patience) -> ModelError:
+        others = [f"{form}: {refusal}" for form, refusal in refusals.items()]
+        reasons = "; ".join([*others, why]) if {*refusals.values()} != {why} else f"in each form: {why}"
+        requests = f"{patience.sent} request{'s' * (patience.sent != 1)}"
+        return ModelError(f"{self.spec.name}: no answer after {requests} ({reasons})")
 
     def _refused(self, why: str, error: Exception) -> RefusedError:
         return RefusedError(f"{self.block.text} refuses all questions: {why} ({brief(error)})")

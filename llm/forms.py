@@ -147,6 +147,11 @@ class Forms:
         return self._misfits[form] >= _SAME_FAULT
 
 
+def is_of_the_prompt(why: str) -> bool:
+    """Whether a filter refuses this one prompt, and not what the model wrote."""
+    return bool(_SAYS["of_the_prompt"].search(why)) and not _SAYS["of_the_output"].search(why)
+
+
 def is_held_against_the_form(why: str) -> bool:
     """Whether a refusal is about the form, and not about this one prompt (a content filter) or this one answer."""
     return not (_SAYS["of_the_answer"].search(why) or _SAYS["of_the_prompt"].search(why))

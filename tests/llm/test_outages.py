@@ -242,6 +242,7 @@ async def test_a_prompt_that_a_filter_refuses_ends_its_case_alone(status: int, s
             await ask(EXAMINEE, View("a bomb"), served(server), language="en")
         _, call = await put(served(server))
     assert (call.attempts, call.form) == (1, "json_schema"), "nothing is held against the form"
+    assert len(server.requests) == (3 if status == 400 else 2), "what is flagged twice is not sent in every form"
 
 
 async def test_a_refused_value_of_a_parameter_is_named() -> None:
