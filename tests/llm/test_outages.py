@@ -231,6 +231,7 @@ async def test_a_server_that_will_answer_nothing_more_ends_the_run_also_after_it
     ("status", "said"),
     [
         (400, "Content Exists Risk"),  # DeepSeek
+        (400, "The request was rejected because it was considered high risk"),  # Moonshot
         (403, "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"),  # xAI
     ],
 )
