@@ -9,10 +9,11 @@ import re
 import shutil
 import subprocess
 import sys
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, isroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import pandas
 import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -46,6 +47,13 @@ def test_every_public_name_is_what_type_checkers_are_told() -> None:
 def test_help_names_the_functions_that_have_to_be_awaited() -> None:
     (told,) = re.findall("Coroutines, .*: (.*)[.]", wr.__doc__ or "")
     assert re.findall("`(.*?)`", told) == [name for name in wr.__all__ if iscoroutinefunction(getattr(wr, name))]
+
+
+def test_the_types_of_every_public_name_can_be_read() -> None:
+    """As tools do that make a form or a call of a signature."""
+    typed = [named for named in declared().values() if isinstance(named, type) or isroutine(named)]
+    returned = {named.__name__: get_type_hints(named).get("return") for named in typed}  # else a NameError
+    assert returned["compare"] is returned["to_dataframe"] is pandas.DataFrame
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas
 
 from wardround.store.recorded_run import find_runs
 from wardround.tables.differences import check_comparable, differences_table
 
-if TYPE_CHECKING:
-    import pandas
 
-
-def compare(*runs: str | Path | Sequence[str | Path], margin: float | None = None) -> "pandas.DataFrame":
+def compare(*runs: str | Path | Sequence[str | Path], margin: float | None = None) -> pandas.DataFrame:
     """Return every score of each run minus the first run's, paired over the cases that both scored.
 
     One row per later run and score, with the columns of ``wardround compare --csv``: ``run``, ``score`` (its name in

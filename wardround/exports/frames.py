@@ -7,7 +7,9 @@ from contextlib import ExitStack
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
+
+import pandas
 
 from cases import Case
 from cases.files import replacing
@@ -18,9 +20,6 @@ from wardround.config.experiment import ConfigurationError
 from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
-
-if TYPE_CHECKING:
-    import pandas
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
@@ -206,7 +205,7 @@ _TYPES: dict[Any, tuple[str, str]] = {
 _BATCH_ROWS = 5000  # rows held in memory while a frame is made, or Parquet is written
 
 
-def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases") -> "pandas.DataFrame":
+def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases") -> pandas.DataFrame:
     """Return one or several runs as a data frame, by default with one row per case and epoch.
 
     Columns of ``cases``: ``case_id``, ``epoch``, ``termination``, each score under its name (missing where unscored),
@@ -281,9 +280,7 @@ def _type(annotation: Any) -> tuple[str, str]:
     return next(_TYPES[single] for single in (annotation, *get_args(annotation)) if single in _TYPES)
 
 
-def _frame(runs: Sequence[RecordedRun], level: Level) -> "pandas.DataFrame":
-    import pandas
-
+def _frame(runs: Sequence[RecordedRun], level: Level) -> pandas.DataFrame:
     if level in _OF_CASES:
         types = {name: _type(annotation)[0] for name, annotation in COLUMNS[level].items()}
         rows = (row for _, row in _each_case(runs, [level]))
