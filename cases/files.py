@@ -90,8 +90,12 @@ class CaseFileError(InputError):
     """A case file cannot be used; ``problems`` lists every fault found in it."""
 
     def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(problems)  # what it is made of, so that a pool of processes can pickle it
         self.problems = problems
-        super().__init__("\n".join(str(problem) for problem in problems))
+
+    def __str__(self) -> str:
+        """Return the problems, a line each."""
+        return "\n".join(map(str, self.problems))
 
 
 def load_cases(source: str | Path = BUILTIN, *, split: Split | None = None) -> list[Case]:

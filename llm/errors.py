@@ -69,8 +69,13 @@ class LimitError(AskError):
     """
 
     def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(reason, message)  # what it is made of, so that a pool of processes can pickle it
         self.reason = reason
+        self.message = message
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return self.message
 
 
 class ModelSpecError(InputError):

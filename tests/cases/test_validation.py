@@ -1,5 +1,6 @@
 import json
 import os
+import pickle
 import threading
 from pathlib import Path
 
@@ -99,6 +100,13 @@ def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> 
     told = list(map(str, shortened([*errors, Problem("f", "line 9", "sex", "is odd"), *warnings])))
     assert told[:4] == [*map(str, errors[:3]), "f, and 503 more, id: is missing"]
     assert told[4:] == ["f, line 9, sex: is odd", *map(str, warnings)]  # what is left out is named each
+
+
+def test_the_error_of_a_case_file_passes_from_one_process_to_another(tmp_path: Path) -> None:
+    with pytest.raises(CaseFileError) as raised:
+        load_cases(tmp_path / "none.jsonl")
+    passed = pickle.loads(pickle.dumps(raised.value))
+    assert (str(passed), passed.problems) == (str(raised.value), raised.value.problems)
 
 
 def test_a_file_that_cannot_be_read_is_told_without_codes_of_the_system() -> None:

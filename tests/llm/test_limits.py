@@ -1,4 +1,5 @@
 import asyncio
+import pickle
 import time
 from collections.abc import Callable
 from typing import Any
@@ -262,3 +263,9 @@ def test_whole_numbers_are_fine_for_money_and_time_and_nothing_is_limited_unless
     check: Callable[[], None] = lambda: Meter("case").check("any", new_call=True, priced=lambda: False)  # noqa: E731
     check()
     assert set(Limits().model_dump().values()) == {None}
+
+
+def test_the_error_of_a_limit_passes_from_one_process_to_another() -> None:
+    """A pool of processes would wait for ever for one that cannot be read."""
+    passed = pickle.loads(pickle.dumps(LimitError("case_calls_limit", "limit of 1 call for the case reached")))
+    assert (str(passed), passed.reason) == ("limit of 1 call for the case reached", "case_calls_limit")
