@@ -63,7 +63,8 @@ def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) ->
     """Refuse settings in ``config["configurable"]``, which LangGraph would ignore silently.
 
     Raises:
-        ValueError: a key there is a setting, or close to one, and is not in the context too (a server sets both).
+        ValueError: a key there is a setting, or close to one, and is not in the context too (a server sets both), nor
+            has the value that the run goes by.
     """
     configurable: Mapping[str, Any] = config.get("configurable", {})
     if "|" in configurable.get("checkpoint_ns", ""):  # a subgraph, which has a context of its own
@@ -71,6 +72,8 @@ def refuse_configurable(config: Mapping[str, Any], runtime: Runtime[Context]) ->
     given: Collection[str] = runtime.context.model_fields_set if runtime.context else ()
     for key in configurable:
         if key not in given and (meant := _setting_like(key)):
+            if key == meant and configurable[key] == getattr(context_of(runtime), key):
+                continue  # of a form that a server was sent as it was shown
             raise ValueError(f"config['configurable'][{key!r}] would be ignored; pass it as context={{{meant!r}: ...}}")
 
 

@@ -52,6 +52,15 @@ class _Served(ModelSettings):
 
     @model_validator(mode="before")
     @classmethod
+    def _without_what_a_form_fills_in(cls, given: Any) -> Any:
+        """Leave out settings at their default: a form sends all that it shows, also what its patient would refuse."""
+        if not isinstance(given, Mapping):
+            return given
+        shown = {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
+        return {name: value for name, value in given.items() if name not in shown or value != shown[name]}
+
+    @model_validator(mode="before")
+    @classmethod
     def _with_models_of_the_server(cls, given: Any) -> Any:
         if not allowed().blocks or not isinstance(given, Mapping):
             return given

@@ -278,6 +278,14 @@ def test_the_form_switches_things_off(client: Any, thread: str) -> None:
     assert {call["role"] for call in values["trace"]["calls"]}.isdisjoint({"feedback", "refiner", "patient"})
 
 
+@pytest.mark.parametrize("graph", ["consultation", "patient_saps"])
+def test_a_form_that_is_sent_as_it_is_shown_plays_as_an_empty_one(client: Any, graph: str) -> None:
+    given = {"case_id": "surgery-03", **({"words": "Where does it hurt?"} if graph == "patient_saps" else {})}
+    shown = {name: field["default"] for name, field in form_of(client, graph).items() if "default" in field}
+    sent, empty = (client.runs.wait(None, graph, input=given, context=one, raise_error=True) for one in (shown, {}))
+    assert "patient" in shown and sent["dialogue"] == empty["dialogue"] != []
+
+
 def test_a_whole_case_is_taken_as_json_with_its_pictures(client: Any, thread: str) -> None:
     case = next(case for case in load_cases() if case.examinations.images)
     parts = stream(client, thread, input={"case": case.model_dump(mode="json")})

@@ -127,6 +127,11 @@ def test_what_a_server_puts_into_configurable_beside_the_context_is_no_fault() -
     assert sum(turn.speaker == "doctor" for turn in result["dialogue"]) == 2
 
 
+def test_a_default_that_a_form_shows_is_no_fault_in_configurable() -> None:
+    shown: Any = {"actor": True, "max_turns": 2}
+    consultation.invoke({"case": CASE}, config={"configurable": shown}, context={"max_turns": 2, "retrieval": False})
+
+
 def test_without_a_context_every_setting_has_its_default() -> None:
     assert {name: getattr(CONTEXTS["consultation"]().whole, name) for name in ("patient", "max_turns")} == {
         "patient": Context().patient,
