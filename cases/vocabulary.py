@@ -38,6 +38,8 @@ Language = Annotated[
     WithJsonSchema({"type": "string", "pattern": _TAG}),
 ]
 
+# Soft hyphens and zero-width characters, which come along with text of web pages.
+INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
 
 
@@ -45,9 +47,9 @@ _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
 def normalise(text: str) -> str:
     """Fold width, case, white space and surrounding punctuation, so that spellings of one term compare equal.
 
-    Spaces beside Chinese characters (B 超, B超) are removed.
+    Invisible characters, and spaces beside Chinese ones (B 超, B超), are removed.
     """
-    folded = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text).casefold())
+    folded = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text.translate(INVISIBLE)).casefold())
     return _BESIDE_CHINESE.sub("", folded).strip(" \t\r\n'\"“”‘’.,;:!?。，；：、！？-–·•*[](){}<>`")
 
 

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cases.text.words import HAN, jieba, language_of
+from cases.vocabulary import INVISIBLE
 
 _WORD = re.compile(rf"[^\W_{HAN}]+")
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
@@ -22,7 +23,7 @@ _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
 _CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
 # Invisible and look-alike characters, which are mapped to what they look like.
 _DISGUISES = (
-    dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+    INVISIBLE
     | {
         ord(full): ord(full) - 0xFEE0
         for full in map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)))

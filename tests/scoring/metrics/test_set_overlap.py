@@ -45,6 +45,8 @@ def test_items_compare_under_their_canonical_names_in_any_spelling_and_language(
     assert canonical_items([" ct ", "X线片", "超声", "CT"], EXAMINATION_ITEMS) == {"CT", "X-ray", "Ultrasound"}
     heent, nuclear = "Head, Eyes, Ears, Nose and Throat Examination", "Nuclear Medicine Imaging"
     assert canonical_items(["头眼耳鼻喉检查", "核医学显像"], EXAMINATION_ITEMS) == {heent, nuclear}
+    invisible = ["C\u200bT", "\ufeffX线片", "Ultra\u00adsound"]
+    assert canonical_items(invisible, EXAMINATION_ITEMS) == {"CT", "X-ray", "Ultrasound"}
 
 
 def test_a_blank_item_is_no_item_and_an_unknown_one_counts_as_wrong() -> None:
