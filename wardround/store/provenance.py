@@ -23,12 +23,12 @@ def git_state() -> dict[str, Any] | None:
     Cached: the process keeps running the code that it has loaded.
     """
 
-    def git(*arguments: str) -> str:
+    def git(*arguments: str) -> bytes:
         command = ["git", "-C", str(Path(__file__).parent), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        return subprocess.run(command, capture_output=True, check=True, timeout=10).stdout.strip()
 
     try:
-        return {"commit": git("rev-parse", "HEAD"), "changed": bool(git("status", "--porcelain"))}
+        return {"commit": git("rev-parse", "HEAD").decode(), "changed": bool(git("status", "--porcelain"))}
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -21,7 +21,7 @@ from wardround.run.sweep import default_directory
 from wardround.store import manifest, run_directory
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import manifest_of, prompt_hashes
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import git_state, write_whole
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 
@@ -378,3 +378,12 @@ def test_a_file_that_a_full_disk_cuts_short_is_named_and_stays_as_it_was(
     with pytest.raises(OSError, match=re.escape(f"No space left on device: '{file}'")):
         write_whole(file, "after")
     assert file.read_text("utf-8") == "before" and [*tmp_path.iterdir()] == [file]
+
+
+def test_a_checkout_is_described_whatever_its_files_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git writes names in the bytes of the file system where core.quotepath is off."""
+    git = tmp_path / "git"
+    git.write_text("#!/bin/sh\n[ $3 = rev-parse ] && echo 58a7e5a0 || printf '?? \\377.py\\n'\n", "utf-8")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert git_state.__wrapped__() == {"commit": "58a7e5a0", "changed": True}
