@@ -1,5 +1,6 @@
 """Read clinical notes from text files, tables, JSON, foreign cases and our own cases."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -12,6 +13,7 @@ from cases.case import Case
 from cases.dialogues import NO_LANGUAGE
 from cases.files import BUILTIN, CaseFileError, Problem, load_cases
 from cases.importers.agentclinic import import_agentclinic
+from cases.importers.ai_hospital import import_ai_hospital
 from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
@@ -21,15 +23,20 @@ from cases.text.words import written_in
 
 _KNOWN = (
     "text files, JSON lines or a table with id and note, MTS-Dialog (section_text), MedQA (question and options), "
-    "AgentClinic (OSCE_Examination) or Ward Round's own cases (patient)"
+    "AgentClinic (OSCE_Examination), AI Hospital (medical_record, reference_diagnosis) or Ward Round's own cases "
+    "(patient)"
 )
-_FIELDS = {"note", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance"}
+_AI_HOSPITAL = {"medical_record", "reference_diagnosis", "dialog_history", "final_turn"}
+_FIELDS = {"note", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance", *_AI_HOSPITAL}
 # MTS-Dialog's sections that ours do not have.
 _MTS_HEADINGS = {
     "PASTSURGICAL": "Past surgical history",
     "EDCOURSE": "Test results",
     "FAM/SOCHX": "Family and social history",
 }
+_NUMBERED = re.compile(
+    r"(?:\b(?:[Pp]atient|PATIENT|[Tt]win|TWIN)\s*(?:\d{1,2}|[A-C])\b|(?:患者|病人|病例)\s*[\d一二三甲乙丙]{1,2})\s*[:：]"
+)
 
 
 def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem] | None = None) -> list[Note]:
@@ -61,6 +68,8 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
     if not (notes or reader.problems):
         wanted = ".txt files; expected one note per file" if folder else f"notes; expected {_KNOWN}"
         reader.error(f"contains no {wanted}")
+    elif not notes and all(problem.severity != "error" for problem in reader.problems):
+        reader.error(f"has no note that can be used; the first: {reader.problems[0].message}")
     for note_id, count in _duplicate_ids(notes).items():
         reader.error(f"{note_id!r} is the id of {count} notes; ids must be unique", field="id")
     if warnings is not None:
@@ -91,6 +100,8 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
         if (language := written_in(text)) is None:
             reason = "is neither English nor Chinese; give a file of JSON lines that names the language of each note"
             source.error(reason, file=file)
+        elif several := _several_patients(text):
+            source.warn(several, file=file)
         elif text.strip():
             yield Note(id=file.stem, text=text, language=language)
         else:
@@ -117,6 +128,8 @@ def _records(source: Source) -> Iterator[Note]:
         yield from _read_all(source.records(is_note), _mts)
     elif "OSCE_Examination" in keys or "answers" in keys:
         yield from map(note_of, import_agentclinic(source))
+    elif _AI_HOSPITAL & keys:
+        yield from map(note_of, import_ai_hospital(source))
     elif {"question", "options"} <= keys:
         yield from medqa_notes(source)
     elif {"patient", "provenance"} & keys and "note" not in keys:
@@ -175,6 +188,9 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     if not (language := value.get("language") or written_in(value[field])):
         record.error("language", NO_LANGUAGE)
         return None
+    if several := _several_patients(value[field]):
+        record.warn(field, several)
+        return None
     diseases = value.get("diseases", value.get("disease")) or []
     numbered = f"{record.source.path.stem}-{record.number:05d}"
     return Note(
@@ -196,6 +212,13 @@ def _mts(record: Record, value: Mapping[str, Any]) -> Note | None:
     head = _MTS_HEADINGS.get(name) or next((s.en for s in note_sections().values() if s.is_headed(name)), "")
     number = value.get("ID", value.get("id", record.key or record.number - 1))
     return Note(id=f"mts-{number}", text=f"{head}: {text.strip()}" if head else text)
+
+
+def _several_patients(text: str) -> str:
+    """Say why a note that numbers its patients is left out; empty if it has one patient, or does not number them."""
+    named = list(dict.fromkeys(match[0].rstrip(":：").strip() for match in _NUMBERED.finditer(text)))
+    several = f"tells of several patients ({', '.join(named)}); left out: give each a note of their own"
+    return several if len(named) > 1 else ""
 
 
 def _is_text(record: Record, field: str, value: object, what: str) -> bool:

@@ -46,6 +46,9 @@ def _terms(language: Language) -> dict[str, str]:
 
 @cache
 def _pattern(language: Language) -> re.Pattern[str]:
-    longest_first = "|".join(re.escape(term) for term in sorted(_terms(language), key=len, reverse=True))
-    english = rf"(?:\b(?P<article>an?)\s+)?(?P<term>(?<![\w-])(?:{longest_first})s?(?![\w-]))"
-    return re.compile(f"(?P<article>)(?P<term>{longest_first})" if language == "zh" else english, re.IGNORECASE)
+    terms = sorted(_terms(language), key=len, reverse=True)
+    if language == "zh":  # which has no spaces around words, except that Latin letters are no part of another word
+        either = "|".join(rf"(?<![A-Za-z]){term}(?![A-Za-z])" if term.isascii() else re.escape(term) for term in terms)
+        return re.compile(f"(?P<article>)(?P<term>{either})", re.IGNORECASE)
+    longest_first = "|".join(map(re.escape, terms))
+    return re.compile(rf"(?:\b(?P<article>an?)\s+)?(?P<term>(?<![\w-])(?:{longest_first})s?(?![\w-]))", re.IGNORECASE)

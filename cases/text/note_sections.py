@@ -70,7 +70,9 @@ def read_sections(text: str, language: Language) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {name: [] for name in note_sections()}
     for name, block in _blocks(_without_frame(text)):
         for section, part in (
-            _by_section(block, language) if name is None else ((name, line) for line in sentences(block))
+            _by_section(block, language, begins=not found["chief_complaint"])
+            if name is None
+            else ((name, line) for line in sentences(block))
         ):
             found[section].append(part)
     found["medications"], none_known = _parted(found["medications"], _PATTERNS["no_allergy"])
@@ -124,9 +126,14 @@ def _without_frame(text: str) -> str:
 
 def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
     """Yield each heading's section and text; None for text that no heading sorts."""
-    start, name = 0, None
+    start, name, bullet = 0, None, ""
     for match in (*_heading_pattern().finditer(text), None):
         block = text[start : match.start() if match else None].strip(" \t\r\n，,")
+        if bullet and name != FILE:  # in a list, a heading is that of its entry
+            block, _, others = block.partition(bullet)
+            if others and block:
+                yield (None if name == "any" else name), block
+                name, block = None, others
         if name == FILE and block:  # it keeps its heading
             told = _told_from(block)
             yield FILE, block[:told].rstrip(" \t\n，,；;")
@@ -135,6 +142,7 @@ def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
             yield (None if name == "any" else name), block
         if match:
             name = match.lastgroup
+            bullet = f"\n{match['bullet']}" if match["bullet"] else ""
             start = match.start(FILE) if name == FILE else match.end()
 
 
@@ -173,23 +181,29 @@ def _heading_pattern() -> re.Pattern[str]:
         rf"(?<=[.;。；])(?!(?<=\d\.)\d)|(?<=[.;]\s)|(?<=[.;]\s\s)|(?<=[\s，,)）])(?={number}[{HAN}])|(?P<boxed>[【\[])"
     )
     ends = r"(?(boxed)[】\]]\s*[:：]?|(?(line)\**[ \t]*(?:[:：]\**|$)|\s*[:：]))"
-    return re.compile(rf"(?:(?P<line>^)[ \t#*]*+|{elsewhere})[ \t]*+{number}{named}{ends}", re.I | re.M)
+    return re.compile(
+        rf"(?:(?P<line>^)(?:[ \t#*]*+|(?P<bullet>[ \t]*[-•*]+[ \t]+))|{elsewhere})[ \t]*+{number}{named}{ends}",
+        re.I | re.M,
+    )
 
 
 def claimed_by(line: str, language: Language) -> str | None:
     """Return the first section whose patterns match a line, whatever heading it is under; None if none does."""
-    rules = rules_of(language)
+    rules, line = rules_of(language), line.lstrip("-•* ")
     return next((name for name, section in note_sections().items() if section.told[rules].search(line)), None)
 
 
-def _by_section(text: str, language: Language) -> Iterator[tuple[str, str]]:
-    """Assign sentences without a heading to sections; findings continue until another section begins."""
+def _by_section(text: str, language: Language, *, begins: bool) -> Iterator[tuple[str, str]]:
+    """Assign sentences without a heading to sections; findings continue until another section begins.
+
+    With ``begins``, the first of the history is the complaint.
+    """
     before = ""
     for position, line in enumerate(sentences(text)):
         name = claimed_by(line, language) or (before if before in _FINDINGS else "present_illness")
         if before in _FINDINGS and name not in _FINDINGS:
             name = before
-        if position == 0 and name not in _FINDINGS:
+        if begins and position == 0 and name not in _FINDINGS:
             name = "chief_complaint"
         before = name
         yield name, line

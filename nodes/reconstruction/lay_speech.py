@@ -35,7 +35,7 @@ def spoken(sentence: str, section: str, voice: Voice) -> str:
 
 def told_to(sentence: str, voice: Voice) -> str:
     """Reword a finding as the physician says it to the patient ("you"), without list numbers and capitals."""
-    text = re.sub(r"^\s*\d+[.)]\s+", "", " ".join(sentence.split()))
+    text = re.sub(r"^\s*(?:\d+[.)]\s+|[-•*]\s+)", "", " ".join(sentence.split()))
     if not re.search(r"[.!?:,…。！？：，][\"”’)）]*$", text):
         text = text.rstrip(";；") + mark("stop", voice.language)
     if voice.language != "en":
@@ -75,6 +75,8 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         text = rewritten(text, *{"son": ("son", "child"), "relative": ("relative",)}.get(voice.kin, ("child",)))
     if PATTERNS["starts_with_verb"].match(text):
         text = f"@I {text[0].lower()}{text[1:]}"
+    if section in ("chief_complaint", "present_illness") and PATTERNS["of_symptom"].match(text):
+        text = f"it {lowered(text)}"
     if section == "person":
         return settled(_occupation(text), voice)
     text = with_marks(text, section, voice)

@@ -95,8 +95,8 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
 
 
 def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> dict[str, tuple[str, ...]]:
-    """Use the first sentence of the present illness as the complaint if the note has none."""
-    if sections.get("chief_complaint"):
+    """Use the first sentence of the present illness as the complaint if the note has none that is said."""
+    if any(spoken(line, "chief_complaint", voice) for line in sections.get("chief_complaint", ())):
         return dict(sections)
     lines = [line for line in sections.get("present_illness", ()) if spoken(line, "present_illness", voice)]
     if not lines:

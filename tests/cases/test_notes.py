@@ -377,6 +377,50 @@ def test_a_faulty_file_is_refused_with_file_record_field_and_what_was_expected(
         read_notes(tmp_path / "n.jsonl")
 
 
+def test_a_note_that_numbers_several_patients_is_left_out_and_named(tmp_path: Path) -> None:
+    two = "Patient 1: A 30-year-old woman has a headache. Patient 2: Her husband has a cough."
+    lines = [
+        {"id": "a", "note": two},
+        {"id": "b", "note": "患者甲：咳嗽。患者乙：发热。"},
+        {"id": "c", "note": "Cough."},
+    ]
+    (tmp_path / "n.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    warnings: list[Problem] = []
+    assert [note.id for note in read_notes(tmp_path / "n.jsonl", warnings)] == ["c"]
+    assert [problem.message for problem in warnings] == [
+        f"tells of several patients ({named}); left out: give each a note of their own"
+        for named in ("Patient 1, Patient 2", "患者甲, 患者乙")
+    ]
+    (tmp_path / "a.txt").write_text(two, "utf-8")
+    with pytest.raises(CaseFileError, match="has no note that can be used; the first: tells of several patients"):
+        read_notes(tmp_path / "a.txt")
+
+
+def test_references_of_ai_hospital_are_notes_and_its_doctors_dialogues_are_refused_by_name(tmp_path: Path) -> None:
+    basis = "1. 主诉：咳嗽3天。2. 查体：咽部充血。"
+    reference = {"patient_id": 7, "reference_diagnosis": {"diagnosis": "感冒", "basis": basis, "treatment": "休息。"}}
+    (tmp_path / "n.jsonl").write_text(json.dumps(reference), "utf-8")
+    (note,) = read_notes(tmp_path / "n.jsonl")
+    assert (
+        (note.id, note.diseases) == ("ai-hospital-7", ["感冒"]) and "感冒" not in note.text and "咳嗽3天" in note.text
+    )
+    (tmp_path / "d.jsonl").write_text('{"patient_id": 7, "patient": "Agent", "dialog_history": []}', "utf-8")
+    with pytest.raises(CaseFileError, match="is a doctor's dialogue with a patient and not its case"):
+        read_notes(tmp_path / "d.jsonl")
+
+
+def test_in_a_list_a_heading_is_that_of_its_entry() -> None:
+    text = "- 58 y/o man\n- chest pain for 2 hours\n- PMH: asthma\n- meds:\n  - metformin\n- NKDA\n- BP 150/90"
+    assert read_sections(text, "en") == {
+        "chief_complaint": ("- 58 y/o man",),
+        "present_illness": ("- chest pain for 2 hours",),
+        "past_history": ("asthma",),
+        "medications": ("- metformin",),
+        "allergies": ("NKDA",),
+        "physical_examination": ("- BP 150/90",),
+    }
+
+
 def test_an_empty_folder_an_empty_text_and_a_missing_file_are_refused_by_name(tmp_path: Path) -> None:
     for source, message in ((tmp_path, "contains no .txt files"), (tmp_path / "no.txt", "no.txt: file not found")):
         with pytest.raises(CaseFileError, match=message):

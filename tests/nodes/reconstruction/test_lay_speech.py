@@ -32,6 +32,27 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("personal_history", "The patient denies any smoking.", SHE, "I do not smoke."),
         ("personal_history", "Non-smoker, denies alcohol use, enjoys walking.", SHE,
          "I do not smoke, I do not use alcohol, enjoy walking."),
+        ("personal_history", "Smoker, half a pack daily.", HE, "I smoke half a pack daily."),
+        ("personal_history", "Smoker, occasional alcohol drinker.", HE, "I smoke, and drink alcohol occasionally."),
+        ("personal_history", "Social drinker.", HE, "I drink alcohol socially."),
+        ("personal_history", "Occasional use of cocaine.", HE, "I use cocaine occasionally."),
+        ("personal_history", "History of incarceration.", HE, "I have a history of incarceration."),
+        ("past_history", "History of tics, currently on haloperidol.", HE,
+         "I have had tics and am currently on haloperidol."),
+        ("present_illness", "He has hypertension, diabetes type 2, and gout.", HE,
+         "I have high blood pressure, diabetes type 2, and gout."),
+        ("chief_complaint", "I have had a cough, and now stairs leave me breathless.", HE,
+         "I have had a cough, and now stairs leave me breathless."),
+        ("chief_complaint", "Weak and shaky.", SHE, "I am weak and shaky."),
+        ("chief_complaint", "Patient presents for further evaluation of leg weakness.", SHE,
+         "I have come because of leg weakness."),
+        ("present_illness", "Radiates to the left arm.", SHE, "It radiates to the left arm."),
+        ("present_illness", "She adds an 8-year history of gout.", SHE, "For 8 years now I have had gout."),
+        ("present_illness", "Other symptoms: Sweating; Ability to move all limbs; Pain disappears with rest", SHE,
+         "I have also had sweating. The pain disappears with rest."),
+        ("review_of_systems", "ENDOCRINE:  He denies any bleeding disorders.", HE,
+         "I have not had any bleeding disorders."),
+        ("past_history", "既往有COPD、DM病史。", Voice("zh", "self", "male"), "既往有慢阻肺、糖尿病病史。"),
         ("personal_history", "He denies illicit drug use.", HE, "I do not use illicit drugs."),
         ("personal_history", "Denies drug use, recent travel, or fever.", HE, "No drug use, recent travel, or fever."),
         ("personal_history", "Smokes 15 cigarettes per day for the past 40 years.", HE,
@@ -354,6 +375,7 @@ def test_a_physician_tells_a_finding_to_the_patient() -> None:
     told = told_to("She had no fever, and otherwise has been doing well.", SHE)
     assert told == "You had no fever, and otherwise have been doing well."
     assert told_to("I saw that her arm is sore.", SHE) == "I saw that her arm is sore."  # "I" is the physician
+    assert told_to("- ECG: sinus rhythm.", SHE) == "ECG: sinus rhythm."
     assert told_to("pH 5.5, protein trace.", SHE) == "pH 5.5, protein trace."
     assert told_to("右鼓膜内陷，可见液平；", Voice("zh", "self")) == "右鼓膜内陷，可见液平。"
 

@@ -126,6 +126,20 @@ def test_a_subject_counts_as_asked_for_in_everyday_words(leaf: str, language: La
     assert count_points(asked).counted[leaf] > 0
 
 
+@pytest.mark.parametrize(
+    ("words", "past"),
+    [
+        ("Have you seen a doctor or tried any treatment for it?", False),
+        ("Were you treated for it?", True),
+        ("What treatment for those was given?", True),
+    ],
+)
+def test_treatment_of_the_complaint_is_not_that_of_earlier_illnesses(words: str, past: bool) -> None:
+    counted = count_points(talk((words, "No."))).counted
+    assert counted["illness_treatment"] > 0 or past
+    assert (counted["past_treatment"] > 0) == past
+
+
 def test_a_request_without_a_question_mark_asks() -> None:
     assert count_points(talk(("Please tell me about your family.", "Well."))).counted["family_history"] == 2
 
