@@ -107,9 +107,15 @@ def other_allergy(parsed: ParsedDialogue) -> Iterator[Finding]:
 
 
 def other_treatment(parsed: ParsedDialogue) -> Iterator[Finding]:
-    """Report a treatment that the physician starts or orders and the note does not have."""
+    """Report a treatment that the physician starts or orders, or an operation of the patient, that the note lacks."""
+    any_operation = _PATTERNS["any_operation"].search(parsed.dialogue.note)
     known, of_note = {stem(word) for word in words(parsed.note)}, content_words(parsed.note, parsed.language)
     for number, role, sentence in parsed.statements:
+        if role == PATIENT and (had := _PATTERNS["had_operation"].search(sentence)):
+            name = next(filter(None, had.groups())).casefold()
+            generic = any_operation and name[:5] in ("surge", "opera", "手术", "刀")
+            if not generic and name[:6] not in parsed.dialogue.note.casefold():
+                yield f"{sentence!r}: the note does not mention this operation", number
         if role != PHYSICIAN:
             continue
         for found in filter(None, chain.from_iterable(_PATTERNS["treats"].findall(sentence))):

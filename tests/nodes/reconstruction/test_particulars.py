@@ -60,6 +60,9 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (15, "As a father of two I cannot rest.", "address_of_the_note"),
         (14, "Thank you. I can feel a lump in your neck.", "nothing_invented"),
         (14, "We will start chemotherapy tomorrow.", "treatment_of_the_note"),
+        (15, "All right. I also had a heart transplant three years ago.", "treatment_of_the_note"),
+        (9, "I take lisinopril, forty milligrams. Oh, and I underwent a hysterectomy.", "treatment_of_the_note"),
+        (9, "I take lisinopril, forty milligrams. I've had two back operations.", "treatment_of_the_note"),
         (14, "Please rub the new ointment into both elbows every evening.", "treatment_of_the_note"),
         (3, "I have had a cough for two minutes.", "times_of_the_note"),
         (15, "As an AI language model, I have no symptoms.", "no_placeholders"),
@@ -108,6 +111,7 @@ def test_an_exchange_with_another_patient_stands_alone() -> None:
         {"turn_4": "How old are you again, forty-five?", "turn_5": "Yes."},
         {"turn_6": "What about fever, or night sweats?", "turn_7": "No."},
         {"turn_9": "I take lisinopril, ≤ 40 mg."},
+        {"turn_9": "I take lisinopril, forty milligrams. I have not had any surgery."},
         {"turn_14": "Thank you. I shall listen to your lungs now -"},
         {"turn_15": "The nurse just brought me back, two days back."},
         {"turn_9": "I take lisinopril, forty milligrams. And some ibuprofen now and then."},
@@ -152,6 +156,39 @@ def test_in_chinese_too_an_allergy_may_be_denied_where_none_was_found(note: str,
     messages = [Message(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(turns)]
     problems = check_dialogue(Dialogue(id="1", messages=messages, note=f"咳嗽3天。{note}", language="zh"))
     assert ("allergies_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
+@pytest.mark.parametrize(
+    ("told", "gate"),
+    [
+        ("我三年前做过心脏移植。", "treatment_of_the_note"),
+        ("我小时候开过刀。", "treatment_of_the_note"),
+        ("我的子宫切除了。", "treatment_of_the_note"),
+        ("我还有糖尿病。", "illness_of_the_note"),
+        ("我一吃海鲜就过敏。", "allergies_of_the_note"),
+        ("我还便血。", "nothing_invented"),
+    ],
+)
+def test_what_a_chinese_patient_adds_is_held_against_the_note(told: str, gate: str) -> None:
+    assert gate in gates_of("主诉：咳嗽3天。", told)
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["我有高血压五年了。", "我的胆囊切除了。", "胆囊开过刀，吃什么都不会过敏。", "我爸爸有糖尿病。", "我没有痛风。"],
+)
+def test_what_the_note_has_may_be_told_in_everyday_chinese(told: str) -> None:
+    note = "主诉：咳嗽3天。既往史：血压高5年，胆囊切除术后，无药物过敏。家族史：父亲患糖尿病。"
+    added = {"treatment_of_the_note", "illness_of_the_note", "allergies_of_the_note", "nothing_invented"}
+    assert not gates_of(note, told) & added
+
+
+def gates_of(note: str, told: str) -> set[str]:
+    """Return the gates that find something in a short Chinese dialogue whose patient says this."""
+    turns = ("您好。", "您哪里不舒服？", f"咳嗽三天了。{told}", "好的，我知道了。")
+    messages = [Message(role=("user", "assistant")[at % 2], content=text) for at, text in enumerate(turns)]
+    dialogue = Dialogue(id="1", messages=messages, note=note, language="zh")
+    return {problem.gate for problem in check_dialogue(dialogue)}
 
 
 def test_an_allergy_is_not_told_where_the_note_has_no_word_of_any() -> None:
