@@ -12,6 +12,7 @@ from itertools import cycle
 from typing import Any
 
 from cases.notes import Note
+from cases.text.note_sections import claimed_by
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
 from nodes.reconstruction.gates import names_disease
@@ -24,6 +25,7 @@ from prompts import load_words, mark
 
 _LONGEST = 45  # words after which a turn takes no further sentence
 _MONTHS_COUNT = 3.0  # years of age up to which months are told
+_BRIEF = 30  # characters
 _NEARLY = 0.0006  # years of rounding error of an age
 
 # The section of the interview in which each section of the note is told by the patient, or reported by the physician.
@@ -53,7 +55,7 @@ def script(note: Note, roles: RoleSetting, disease: str, at_once: int = 2) -> li
     words, voice = load_words("reconstruction/words", note.language), roles.voice(note.language)
     more, listen, further = (cycle(_rotated(words[name], note.id)) for name in ("more", "listen", "further"))
     of_child = roles.speaker not in ("self", "relative")
-    sections = _with_complaint(note.sections, voice)
+    sections = _with_complaint(_with_earlier_illnesses(note), voice)
     written: dict[SectionName, list[Exchange]] = defaultdict(list)
     replies_so_far: set[str] = set()  # the occupation may be listed with the habits too
     for part, name in _TOLD.items():
@@ -92,6 +94,17 @@ def answer_to(question: str, note: Note, roles: RoleSetting, disease: str, heard
             if usable and any(word in f"{line} {reply}".casefold() for word in asked):
                 return reply
     return str(_choice(load_words("reconstruction/words", note.language)["no"], f"{note.id}{question}"))
+
+
+def _with_earlier_illnesses(note: Note) -> dict[str, tuple[str, ...]]:
+    """Tell an earlier illness among the past history where a Chinese note has it, in brief, in the present illness."""
+    sections = dict(note.sections)
+    lines = sections.get("present_illness", ()) if note.language == "zh" else ()
+    earlier = [line for line in lines if len(line) <= _BRIEF and claimed_by(line, "zh") == "past_history"]
+    if earlier:
+        sections["present_illness"] = tuple(line for line in lines if line not in earlier)
+        sections["past_history"] = (*earlier, *sections.get("past_history", ()))
+    return sections
 
 
 def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> dict[str, tuple[str, ...]]:

@@ -34,7 +34,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
          "I do not smoke, I do not use alcohol, enjoy walking."),
         ("personal_history", "Smoker, half a pack daily.", HE, "I smoke half a pack daily."),
         ("personal_history", "Smoker, occasional alcohol drinker.", HE, "I smoke, and drink alcohol occasionally."),
-        ("personal_history", "Social drinker.", HE, "I drink alcohol socially."),
+        ("personal_history", "Social drinker.", HE, "I drink socially."),
         ("personal_history", "Occasional use of cocaine.", HE, "I use cocaine occasionally."),
         ("personal_history", "History of incarceration.", HE, "I have a history of incarceration."),
         ("past_history", "History of tics, currently on haloperidol.", HE,

@@ -26,6 +26,18 @@ def test_the_age_is_told_as_people_tell_it(age: str, told: str) -> None:
     assert any(told in reply for reply in replies), replies
 
 
+def test_an_earlier_illness_in_a_chinese_present_illness_is_asked_for_as_one() -> None:
+    note = Note(id="n", text="主诉：头晕3天。现病史：高血压病史5年。伴有恶心。", language="zh")
+    replies = {part.section: [one.patient for one in part.exchanges] for part in script(note, roles_of(note), "")}
+    assert "恶心" in "".join(replies["present_illness"]) and "高血压" not in "".join(replies["present_illness"])
+    assert "高血压" in "".join(replies["past_history"])
+
+
+def test_a_complaint_that_nobody_says_is_replaced_by_the_first_of_the_story() -> None:
+    note = Note(id="n", text="- 58 y/o man\n- chest pain for 2 hours\n- radiates to the left arm", language="en")
+    assert short_replies(note)[0] == "I have chest pain for 2 hours."
+
+
 def test_a_list_of_symptoms_does_not_tell_again_what_another_sentence_tells() -> None:
     told = "Present illness: He has had cough and fever for a week. He denies chest pain. Other symptoms: "
     note = Note(id="n", text=f"{told}Fever; No chest pain; Night sweats; No cough.", language="en")
