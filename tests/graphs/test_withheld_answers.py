@@ -9,14 +9,18 @@ import pytest
 
 from cases.note_files import read_notes
 from cases.vocabulary import CLINICHAT_DEPARTMENTS
-from graphs import consultation, reconstruction
+from graphs import consultation, dispute_resolution, reconstruction
 from llm import ModelSettings
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.suite import SUITES
 from tests.graphs.scripting import builtin
 from tests.support.fake_server import ChatRequest, FakeServer
 
-GRAPHS: Any = {"consultation": consultation, "reconstruction": reconstruction}
+GRAPHS: Any = {
+    "consultation": consultation,
+    "dispute_resolution": dispute_resolution,
+    "reconstruction": reconstruction,
+}
 ANSWER, WRONG = "Qanarosis", "Zebrafieber"
 QUESTION = {
     "question": "A 30-year-old woman comes to the physician because of thirst for 3 weeks. Her mother had gout. "
@@ -111,6 +115,28 @@ def test_neither_the_first_request_of_the_interviewing_doctor_nor_the_report_hol
         assert [fact in text for fact in facts] == [told] * len(facts)
         assert not any(disease in text for disease in case.key.diagnosis)
         assert text.count("Qualmschmerz") <= 1, "what was said stands in the dialogue alone"
+
+
+@pytest.mark.parametrize("system", ["ai_hospital", "clinichat"])  # who opens, and who does not
+@pytest.mark.parametrize("knows", KNOWN)
+def test_director_and_interns_know_no_more_of_the_patient_than_a_doctor_who_knows_only_the_dialogue(
+    system: str, knows: str
+) -> None:
+    case = builtin("surgery-01")
+    patient = case.patient.model_copy(update={"chief_complaint": "Qualmschmerz", "occupation": "ropedancer"})
+    spoken = {
+        "DoctorTurn": {"text": "Goodbye.", "finished": True},
+        "Agreement": {"agreed": True},
+        "ReportDisputes": {"disputes": []},
+    }
+    with FakeServer(answer=lambda request: spoken.get(request.name)) as server:
+        settings = {"patient": system, "models": spec(server), "doctor_knows": knows, "max_turns": 2, "max_rounds": 1}
+        GRAPHS["dispute_resolution"].invoke({"case": case.model_copy(update={"patient": patient})}, context=settings)
+        asked = {request.name: request.text for request in server.requests}
+    facts = ["ropedancer", f"{patient.age_years:g} years", f", {patient.sex}", "Qualmschmerz"]
+    for name in ("FinalReport", "MergedFacts", "Facts", "ReportDisputes"):
+        assert [fact in asked[name] for fact in facts] == [knows == "complaint"] * len(facts), name
+        assert '<data name="the case">\n\n' not in asked[name]
 
 
 def test_a_department_of_its_own_stays_with_the_note_and_a_model_files_under_the_list_that_is_set(note: Any) -> None:
