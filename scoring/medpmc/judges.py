@@ -77,7 +77,7 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
     lines = []
     for turn in case.history:
         lines.append(speaker("doctor", language) + turn.doctor)
-        if turn.patient is not None:
+        if turn.patient:  # a conclusion may have an empty reply, which is no silence of the patient's
             lines.append(speaker("examiner" if turn.by_technician else "patient", language) + turn.patient)
     replies = [
         (turn.standard_patient, turn.patient)

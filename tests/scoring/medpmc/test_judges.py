@@ -5,6 +5,8 @@ from pydantic import ValidationError
 
 from cases.vocabulary import EXAMINATION_ITEMS, label
 from llm import ModelSettings, ask
+from llm.role import variables
+from prompts import load_prompt
 from scoring.medpmc.judges import (
     ConsultationScores,
     PatientScores,
@@ -24,6 +26,17 @@ def test_a_judge_reads_the_dialogue_in_the_words_of_its_language() -> None:
     case = medpmc(turn("0", "Hi", "Pain"), turn("D", "Bye"))
     assert view(case, "en").dialogue == "Doctor: Hi\nPatient: Pain\nDoctor: Bye"
     assert view(case, "zh").dialogue == "医生：Hi\n患者：Pain\n医生：Bye"
+
+
+def test_no_empty_reply_to_a_conclusion_reads_as_a_silent_patient() -> None:
+    assert view(medpmc(turn("0", "Hi", "Pain"), turn("D", "Bye", "")), "en").dialogue.endswith("\nDoctor: Bye")
+
+
+def test_a_judge_reads_which_image_a_report_is_of() -> None:
+    seen = view(medpmc(turn("B-A-A", "CT?", "<\\image00001.jpg>")), "en")
+    text = load_prompt(consultation_judge.prompt, "en").render(variables(seen))[1]
+    for name, report in IMAGES.items():
+        assert f"{name}\n{report}\n</data>" in text
 
 
 def test_a_judge_reads_who_replied_and_a_technicians_words_are_not_the_patients() -> None:

@@ -77,9 +77,11 @@ def test_what_is_open_is_of_the_record_and_what_is_chosen_is_open(case: Case, wo
     assert all(1 <= number <= len(opened) for number in numbers)
 
 
-@pytest.mark.parametrize(("language", "headings"), [("en", ["chief_complaint", "CT"]), ("zh", ["主诉", "血液学检查"])])
+@pytest.mark.parametrize(("language", "headings"), [("en", ["Chief complaint", "CT"]), ("zh", ["主诉", "血液学检查"])])
 def test_the_sections_of_the_memory_are_named_in_the_prompts_language(language: str, headings: list[str]) -> None:
     item = {"en": "CT", "zh": "Blood Test"}[language]
     facts = [RecordSentence("chief_complaint", "咳嗽3天。"), RecordSentence(item, "白细胞升高。")]
-    prompt = load_prompt("saps/memory_bank", language).render({"words": "?", "facts": facts})[1]
-    assert re.findall('<data name="(.+?)">', prompt)[:2] == headings
+    more = {"words": "?", "dialogue": [], "kind": "inquiry", "used": []}
+    for name in ("memory_bank", "tracker_coverage", "test_writer"):
+        prompt = load_prompt(f"saps/{name}", language).render({"facts": facts, **more})[1]
+        assert re.findall('<data name="(.+?)">', prompt)[:2] == headings, name
