@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from prompts.files import PromptError, joined
 from prompts.stages import titled
+from prompts.words import in_series, listed
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -111,6 +112,6 @@ def _environment() -> "SandboxedEnvironment":
     environment = Bounded(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
     )
-    environment.filters |= {"fence": fence, "age": age, "titled": titled}
+    environment.filters |= {"fence": fence, "age": age, "titled": titled, "in_series": in_series, "listed": listed}
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     return environment

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prompts.files import REFERENCE, Language, PromptError, joined, read
@@ -34,6 +34,19 @@ def load_words(name: str, language: Language) -> Mapping[str, Any]:
 def mark(kind: str, language: Language) -> str:
     """Return a punctuation mark, or the word for ``nothing``, by its name in `punctuation.toml`."""
     return str(load_words("punctuation", language)[kind])
+
+
+def listed(things: Iterable[str], language: Language) -> str:
+    """Return the things of a list in words, set apart by semicolons if one has a comma itself ("Head, Eyes, Ears")."""
+    things = list(things)
+    comma = mark("listed", language)
+    return in_series(things, language, "series" if any(comma in thing for thing in things) else "listed")
+
+
+def in_series(texts: Iterable[str], language: Language, kind: str = "series") -> str:
+    """Return texts set apart by a mark, without the full stop of one before another."""
+    *others, last = [*texts] or [""]
+    return mark(kind, language).join([*(text.rstrip().rstrip(".。") for text in others), last])
 
 
 def with_full_stop(text: str, language: Language) -> str:

@@ -21,7 +21,7 @@ from cases.vocabulary import (
     SubDepartment,
     TreatmentItem,
 )
-from prompts import age, load_words, mark
+from prompts import age, listed, load_words, mark
 
 
 class RememberedCase(Strict):
@@ -159,7 +159,7 @@ def _feature_texts(case: RememberedCase, language: Language, image_class: str | 
         "sub_departments": comma.join(SUB_DEPARTMENTS.label(name, language) for name in case.sub_departments),
     }
     for name, done in _ITEM_NAMES.items():
-        values[name] = comma.join(EXAMINATION_ITEMS.label(item, language) for item in getattr(case, done))
+        values[name] = listed((EXAMINATION_ITEMS.label(item, language) for item in getattr(case, done)), language)
     return {name: value for name, value in values.items() if value}
 
 

@@ -18,7 +18,7 @@ from cases.vocabulary import (
     label,
     labels,
 )
-from prompts import mark
+from prompts import in_series, listed, mark
 
 # What weak models write instead of a reason.
 _NO_REASON = re.compile(
@@ -58,13 +58,12 @@ class Decision(Strict):
 
 def in_words(decision: Mapping[str, Any], language: Language) -> str:
     """Return a decision as a prompt shows it: its values, with terms in the language; "none" if it is empty."""
-    separator = mark("listed", language)
     texts = [
-        separator.join(labels(value, language)) if isinstance(value, list) else label(str(value), language)
+        listed(labels(value, language), language) if isinstance(value, list) else label(str(value), language)
         for value in decision.values()
         if value
     ]
-    return mark("series", language).join(texts) or mark("nothing", language)
+    return in_series(texts, language) or mark("nothing", language)
 
 
 class Triage(Decision):

@@ -12,6 +12,7 @@ from nodes.state.decisions import (
     Diagnosis,
     Judgement,
     PhysicalOrders,
+    Report,
     Round,
     SubDepartments,
     Treatment,
@@ -88,3 +89,24 @@ def test_second_level_departments_are_those_of_the_department_where_it_is_known(
 def test_a_physician_gives_the_reason_before_the_verdict() -> None:
     """A model of 1.5 billion parameters that had to say `accepted` first refused 624 of 632 decisions."""
     assert list(Verdict.model_fields) == ["reason", "accepted"]
+
+
+@pytest.mark.parametrize(
+    ("language", "decision", "told"),
+    [
+        ("en", Diagnosis(names=["Gout", "Asthma"], basis="A red toe."), "Gout, Asthma; A red toe."),
+        (
+            "en",
+            PhysicalOrders(items=["Head, Eyes, Ears, Nose and Throat Examination", "Neck Examination"]),
+            "Head, Eyes, Ears, Nose and Throat Examination; Neck Examination",
+        ),
+        ("en", Report(findings="No effusion.", impression="Normal."), "No effusion; Normal."),
+        ("zh", Report(findings="未见积液。", impression="正常。"), "未见积液；正常。"),
+        ("zh", PhysicalOrders(items=["Neck Examination", "Skin Examination"]), "颈部检查、皮肤检查"),
+        ("en", PhysicalOrders(items=[]), "none"),
+    ],
+)
+def test_a_decision_in_a_prompt_can_be_told_apart_into_its_items_and_has_no_two_marks_in_a_row(
+    language: Any, decision: Decision, told: str
+) -> None:
+    assert decision.told(language) == told
