@@ -18,7 +18,7 @@ from cases.vocabulary import Language
 from llm.faults import what_is_wrong
 from llm.narrowing import narrowed
 from llm.repetition import directions_in, names_in, undescribed
-from llm.replies import answer_in, find_json, in_whole_sentences, is_ended, mapped, unwrapped
+from llm.replies import answer_in, find_json, in_whole_sentences, is_ended, mapped, unwrapped, without_list_marks
 from llm.role import Answer, Role, Speech, says_back
 from llm.schema import answer_schema, outline
 from prompts import load_prompt
@@ -168,7 +168,7 @@ def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
     words = answer_in(text)
     # A role that only speaks may answer in words, unless they begin an object.
     is_speech = role.speech is not None and words and "{" not in words
-    given = words if is_speech else mapped(find_json(text), _without_blanks)
+    given = words if is_speech else mapped(find_json(text), without_list_marks)
     inner = unwrapped(given, role.answer.model_fields.keys())
     try:
         answer = role.read(view, inner, closed=closed)
@@ -180,13 +180,6 @@ def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
     if says_back(getattr(answer, "text", ""), own):
         raise ValueError("text: you have just said the same, word for word; go on from what has been said since")
     return answer
-
-
-def _without_blanks(value: Any) -> Any:
-    """Return a list without its blank strings, and anything else as it is."""
-    if not isinstance(value, list):
-        return value
-    return [part for part in value if not (isinstance(part, str) and not part.strip())]
 
 
 def _answer_format(schema: dict[str, Any], language: Language) -> str:

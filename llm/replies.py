@@ -56,6 +56,9 @@ _MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>
 _CALLS = ({"name", "arguments"}, {"name", "parameters"})  # the keys of a tool's call, written as text
 
 
+# What marks an item of a list that was written as in a text: "1. Gout", "2) Asthma", "- Gout".
+_LIST_MARK = re.compile(r"\s*(?:[-*•]\s+|[(（]?(?P<number>\d+)(?:[)）、]|[.．](?!\d))\s*)")
+
 _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」\s]*$")
 LONGEST_TEXT = 500_000  # characters of an answer with its reasoning; longer than any model's longest output
 
@@ -140,6 +143,21 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     elif isinstance(value, list):
         value = [mapped(part, change) for part in value]
     return change(value)
+
+
+def without_list_marks(value: Any) -> Any:
+    """Return a list without blank strings and, if all its items are texts that have them, numbers or bullets."""
+    if not isinstance(value, list):
+        return value
+    items = [part for part in value if not (isinstance(part, str) and not part.strip())]
+    if items and all(isinstance(item, str) and _marked(item, place) for place, item in enumerate(items, start=1)):
+        return [_LIST_MARK.sub("", item) for item in items]
+    return items
+
+
+def _marked(item: str, place: int) -> bool:
+    found = _LIST_MARK.match(item)
+    return found is not None and found["number"] in (None, str(place))
 
 
 def unwrapped(value: Any, names: Set[str]) -> Any:

@@ -67,8 +67,11 @@ def test_faults_of_the_form_are_told_in_chinese(given: object, told: str) -> Non
             "'Prayer' is not in the vocabulary of treatment items; expected Surgery",
             "'Prayer' 不在固定清单中，可选：Surgery",
         ),
-        ("names occurs twice in one JSON object; give each field once", "同一个 JSON 对象中 names 出现了两次；每个字段只写一次"),
-        ("multimodal_analysis is null, but the case has images", "multimodal_analysis 为 null，但该病例有图像，请打分"),
+        (
+            "names occurs twice in one JSON object; give each field once",
+            "同一个 JSON 对象中 names 出现了两次；每个字段只写一次",
+        ),
+        ("NaN is not a number; give one", "NaN 不是数字，请给出数字"),
         ("what a plug-in says of it", "what a plug-in says of it"),
     ],
 )

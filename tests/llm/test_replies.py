@@ -4,7 +4,7 @@ import time
 import pytest
 from langchain_core.messages import AIMessage
 
-from llm.replies import answer_in, find_json, text_of
+from llm.replies import answer_in, find_json, text_of, without_list_marks
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,24 @@ def test_each_object_that_is_spelt_worse_than_the_one_before_costs_no_further_pa
     with pytest.raises(ValueError, match=r"Expecting|trailing comma"):
         find_json("".join('{"a":1' + "," * commas + "}" for commas in range(1, 900)))
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["1. Gout", "2. Asthma"], ["Gout", "Asthma"]),
+        (["1、痛风", "2、哮喘"], ["痛风", "哮喘"]),
+        (["（1）痛风"], ["痛风"]),
+        (["1) Gout", " ", "2) Asthma"], ["Gout", "Asthma"]),
+        (["- Gout", "- Asthma"], ["Gout", "Asthma"]),
+        (["2. Gout", "1. Asthma"], ["2. Gout", "1. Asthma"]),  # no order of a list
+        (["1.5 mg of colchicine"], ["1.5 mg of colchicine"]),
+        (["1,25-dihydroxyvitamin D"], ["1,25-dihydroxyvitamin D"]),
+        (["1. Gout", "Asthma"], ["1. Gout", "Asthma"]),
+        ([1, "2. Gout"], [1, "2. Gout"]),
+        ("1. Gout", "1. Gout"),
+        ([], []),
+    ],
+)
+def test_numbers_and_bullets_of_a_whole_list_are_no_part_of_its_items(given: object, read: object) -> None:
+    assert without_list_marks(given) == read
