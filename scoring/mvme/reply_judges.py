@@ -19,7 +19,7 @@ from cases.text.statements import statements
 from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
-from prompts import load_words
+from prompts import speaker
 from scoring.aie.simulator import asks_back, denies, leads_back
 from scoring.aie.simulator_set import Played, SimulatorItem
 from scoring.metrics.claims import entailed, stated_share
@@ -62,6 +62,7 @@ class ReplyView:
     reply: str
     record: str
     results: list[str]
+    examinations: list[str]  # of each result
     language: Language
 
 
@@ -69,14 +70,15 @@ def reply_view(played: Played, case: Case) -> ReplyView:
     """Return what a judge sees of a played item."""
     item = played.item
     facts = facts_of(case)
-    names = load_words("judges/words", case.language)
+    results = [fact for fact in facts if fact.is_result]
     return ReplyView(
         played=played,
-        dialogue="\n".join(f"{names[turn.speaker]}: {turn.text}" for turn in item.dialogue),
+        dialogue="\n".join(f"{speaker(turn.speaker, case.language)}{turn.text}" for turn in item.dialogue),
         question=item.doctor,
         reply=played.reply,
         record="\n".join(fact.text for fact in facts),
-        results=[fact.text for fact in facts if fact.is_result],
+        results=[fact.text for fact in results],
+        examinations=[fact.heading(case.language) for fact in results],
         language=case.language,
     )
 

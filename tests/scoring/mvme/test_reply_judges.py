@@ -4,6 +4,7 @@ import pytest
 
 from cases import load_cases
 from llm import ModelSettings, ask
+from llm.role import variables
 from prompts import load_prompt
 from scoring.aie.simulator_set import Played, SimulatorItem, read_items, shipped_files
 from scoring.mvme.reply_judges import (
@@ -130,3 +131,11 @@ async def test_each_judge_can_be_asked_in_both_languages_and_sees_no_label(role:
     item: SimulatorItem = view.played.item
     shown = "\n".join(load_prompt(role.prompt, view.language).render(vars(view)))
     assert item.doctor in shown and view.reply in shown and item.action not in shown
+
+
+def test_a_judge_reads_of_which_examination_a_result_is_and_who_speaks_in_the_marks_of_the_language() -> None:
+    item = next(item for item in ITEMS if item.case_id == "dentistry-06" and item.dialogue)
+    view = reply_view(Played(item, "", "好"), CASES["dentistry-06"])
+    text = load_prompt(examination_judge.prompt, "zh").render(variables(view))[1]
+    assert f'<data name="记录中的结果：{view.examinations[-1]}">\n{view.results[-1]}\n' in text
+    assert view.dialogue.startswith(("医生：", "患者："))
