@@ -15,16 +15,17 @@ def what_is_wrong(error: ValueError, language: Language = "en") -> str:
     What the words of the language (``ask/faults.toml``) lack is said in English.
     """
     if not isinstance(error, ValidationError):
-        return _in_words(str(error), language)
+        return in_words(str(error), language)
     colon = mark("label", language)
-    placed = [f"{place}{colon}{_in_words(message, language)}" for place, message in placed_faults(error, "answer")]
+    placed = [f"{place}{colon}{in_words(message, language)}" for place, message in placed_faults(error, "answer")]
     return mark("series", language).join(placed)
 
 
-def _in_words(message: str, language: Language) -> str:
+def in_words(message: str, language: Language) -> str:
+    """Return a message in the words of a language, where it has some."""
     for english, words in _faults(language):
         if found := english.fullmatch(message):
-            return words.format(*(_in_words(named, language) for named in found.groups()))
+            return words.format(*(in_words(named, language) for named in found.groups()))
     return message
 
 

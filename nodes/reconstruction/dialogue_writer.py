@@ -5,6 +5,7 @@ a comparison (Figure 10) has neither plan nor knowledge.
 """
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import Role, ask
 from llm.errors import AnswerError
+from llm.faults import in_words
 from llm.specs import OFFLINE, model_of
 from nodes.context import Context
 from nodes.node import node
@@ -28,6 +30,7 @@ from nodes.reconstruction.role_setting import RoleSetting, roles_of
 from nodes.reconstruction.script import script
 
 Part = TypeVar("Part")
+_OF_A_TURN = re.compile(r" in turn \d+$")
 _SECTION_AT_ONCE = 6  # maximum sentences of an offline turn without a plan
 
 
@@ -38,7 +41,7 @@ class WritingState(PlanState, total=False):
     sections: list[WrittenSection]
     section: int
     revisions: int
-    objections: list[str]
+    objections: list[tuple[int, str]]
 
 
 class DirectDialogue(Strict):
@@ -65,7 +68,7 @@ class SectionView(WholeView):
     section: PlannedSection
     before: list[Exchange]
     draft: list[Exchange]
-    objections: list[str]
+    objections: list[tuple[int, str]]  # number of the draft's exchange, and what is wrong with it
 
 
 @dataclass(frozen=True)
@@ -176,12 +179,13 @@ async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict
     return {"exchanges": answer.exchanges}
 
 
-def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[str]:
-    """Return the gates' objections to the last section. Slow: some gates compute embeddings."""
+def _objections(state: WritingState, written: list[WrittenSection], language: Language) -> list[tuple[int, str]]:
+    """Return the gates' objections to the exchanges of the last section. Slow: some gates compute embeddings."""
     dialogue = assemble(state["note"], state["roles"], written, inferred_by(state["knowledge"]), language)
     earlier = 1 + 2 * sum(len(part.exchanges) for part in written[:-1])
-    return [
-        problem.message
+    found = {  # the writer sees numbers of exchanges, not of turns
+        ((problem.turn - earlier + 1) // 2, in_words(_OF_A_TURN.sub("", problem.message), language))
         for problem in check_dialogue(dialogue)
         if problem.turn is not None and problem.turn > earlier and problem.gate != "roles_alternate"
-    ]
+    }
+    return sorted(one for one in found if one[0] <= len(written[-1].exchanges))

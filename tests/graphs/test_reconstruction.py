@@ -200,7 +200,7 @@ def test_a_section_that_the_gates_object_to_is_written_again_with_the_objections
     def answer(request: ChatRequest) -> Any:
         if request.name != "SectionDialogue":
             return None
-        mended = "'dyspnea'" in request.text and "has to be mended" in request.text
+        mended = "'dyspnea'" in request.text and '"objection to exchange 1"' in request.text
         return {"exchanges": [{"physician": "What is it?", "patient": "I cough." if mended else jargon}]}
 
     jargon = "I have dyspnea and orthopnea."
