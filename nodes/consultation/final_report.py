@@ -35,7 +35,9 @@ class ReporterState(Findings, total=False):
 
 
 class FinalReport(Strict):
-    """What the doctor holds at the end of a consultation (AI Hospital, section 2.5)."""
+    """What the doctor holds at the end of a consultation."""
+
+    # Source: AI Hospital, section 2.5.
 
     symptoms: str = Field(description="The patient's symptoms and history, as far as they came up.")
     examinations: str = Field(description="The examinations that were done and what they showed.")
@@ -45,7 +47,9 @@ class FinalReport(Strict):
 
 
 class CaseReport(Strict):
-    """The same in the parts of a case report (Med-PMC, Table 14)."""
+    """What the doctor holds at the end of a consultation, in the parts of a case report."""
+
+    # Source: Med-PMC, Table 14.
 
     person: str = Field(description="Who the patient is.")
     present_illness: str = Field(description="The present illness, as far as it came up.")

@@ -45,7 +45,9 @@ class WritingState(PlanState, total=False):
 
 
 class DirectDialogue(Strict):
-    """A dialogue without sections, whose physician may ask as much at once as he likes: Figure 10 has no such rule."""
+    """A dialogue without sections."""
+
+    # The physician may ask as much at once as he likes: CliniChat's Figure 10 has no such rule.
 
     exchanges: list[FreeExchange] = Field(min_length=1)
 

@@ -70,7 +70,9 @@ class FreeExchange(Strict):
 
 
 class Exchange(FreeExchange):
-    """The same under the rule of two questions (Figures 6 and 11)."""
+    """The physician says something or asks at most two questions, and the patient replies."""
+
+    # Source: CliniChat, Figures 6 and 11.
 
     physician: PhysicianUtterance = Field(description="At most two questions.")
 

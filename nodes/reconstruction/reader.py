@@ -40,7 +40,7 @@ class ReadingState(TypedDict, total=False):
 
 
 class TurnReading(Strict):
-    """A turn compared with the note: first what each says, then the verdict, which would be a guess if given first."""
+    """A turn compared with the note: first what each says, then the verdict."""
 
     turn: int = Field(description="Number of the turn.")
     says: str = Field(description="What the turn states, in a few words; for a yes or no, what was asked.")
@@ -49,7 +49,9 @@ class TurnReading(Strict):
 
 
 class Reading(Strict):
-    """What a dialogue says, turn by turn; a small model that may list objections alone lists none."""
+    """What a dialogue says, turn by turn."""
+
+    # A small model that may list objections alone lists none.
 
     turns: list[TurnReading] = Field(description="Every turn that states something, in order.")
 

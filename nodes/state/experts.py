@@ -32,7 +32,7 @@ Panel = Annotated[list[Expert], each_once(lambda expert: (expert.domain.casefold
 
 
 class Member(Expert):
-    """A specialist of a group in which some report to others (MDAgents)."""
+    """A specialist of a group in which some report to others."""
 
     reports_to: int | None = Field(description="Number of the expert whom this one reports to; null if independent.")
 

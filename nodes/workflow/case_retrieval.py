@@ -23,7 +23,9 @@ from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open
 
 
 class SymptomDescription(Strict):
-    """The key under which a case is remembered (MedChain, B.3: about 70 Chinese characters)."""
+    """The symptoms by which similar cases are found."""
+
+    # MedChain, B.3: about 70 Chinese characters, the key under which a case is remembered.
 
     symptoms: str = Field(min_length=1, description="The symptoms with site, character and duration, and nothing else.")
 

@@ -26,7 +26,9 @@ class Claims(Strict):
 
 
 class ClaimSupport(Strict):
-    """What the judge says to one claim (MedChain, figure 7)."""
+    """What the judge says to one claim."""
+
+    # Source: MedChain, Figure 7.
 
     claim: str = Field(description="The claim, word for word.")
     reason: str = Field(description="Where the report states it, or what of it is missing or otherwise.")

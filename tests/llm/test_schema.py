@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any, Literal
 
 import jsonschema
@@ -18,7 +19,10 @@ from cases.vocabulary import (
     TreatmentItem,
     Vocabulary,
 )
+from graphs import roles as roles  # declares them all
+from llm.role import declared_roles
 from llm.schema import answer_schema
+from nodes.consultation.final_report import CaseReport
 
 
 class Step(BaseModel):
@@ -107,3 +111,13 @@ def test_other_enumerations_are_left_as_they_are_in_chinese() -> None:
     assert answer_schema(Plan, "zh")["properties"]["urgency"]["enum"] == ["routine", "urgent"]
     assert "内科" in json.dumps(answer_schema(Plan, "zh"), ensure_ascii=False)
     assert "内科" not in json.dumps(answer_schema(Plan, "en"), ensure_ascii=False)
+
+
+def test_no_model_reads_where_an_answer_s_form_comes_from() -> None:
+    source = re.compile(
+        r"\((?:MedChain|Med-PMC|AI Hospital|AIE|CliniChat|MDAgents)\b|\bFigures? \d|\bTable \d|\bsection \d"
+    )
+    kinds = {role.answer for role in declared_roles().values()} - {BaseModel} | {CaseReport}
+    assert len(kinds) > 60
+    for kind in kinds:
+        assert not source.search(json.dumps(kind.model_json_schema())), kind
