@@ -72,8 +72,8 @@ def test_faults_of_the_form_are_told_in_chinese(given: object, told: str) -> Non
             "同一个 JSON 对象中 names 出现了两次；每个字段只写一次",
         ),
         ("NaN is not a number; give one", "NaN 不是数字，请给出数字"),
-        ("the physician says 'dyspnea'", "用了 'dyspnea' 这样的专业说法"),
         ("'咳嗽': said before", "'咳嗽'：前面已经说过"),
+        ("'咳嗽' and its answer: said before", "'咳嗽' 及其回答：前面已经说过"),
         ("what a plug-in says of it", "what a plug-in says of it"),
     ],
 )
