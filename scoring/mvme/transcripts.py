@@ -143,7 +143,11 @@ def _gather(value: dict[str, Any], endings: tuple[str, ...]) -> dict[str, Any]:
         part: next((f"{name}_{ending}" for name in names for ending in endings if f"{name}_{ending}" in value), None)
         for part, names in _FOREIGN_PARTS.items()
     }
-    return {part: value[key] for part, key in keys.items() if key is not None}
+    found = {part: key for part, key in keys.items() if key is not None}
+    for key in found.values():
+        if not isinstance(value[key], str | None):
+            raise ValueError(f"{key}: expected text or null, found {value[key]!r:.40}")
+    return {part: value[key] for part, key in found.items()}
 
 
 class Report(ForeignModel):
