@@ -113,8 +113,8 @@ def other_treatment(parsed: ParsedDialogue) -> Iterator[Finding]:
     for number, role, sentence in parsed.statements:
         if role == PATIENT and (had := _PATTERNS["had_operation"].search(sentence)):
             name = next(filter(None, had.groups())).casefold()
-            generic = any_operation and name[:5] in ("surge", "opera", "手术", "刀")
-            if not generic and name[:6] not in parsed.dialogue.note.casefold():
+            other_name = any_operation and not _PATTERNS["always_called_so"].search(name)
+            if not other_name and name[:6] not in parsed.dialogue.note.casefold():
                 yield f"{sentence!r}: the note does not mention this operation", number
         if role != PHYSICIAN:
             continue

@@ -127,6 +127,19 @@ def test_what_people_say_is_refused_by_no_rule(said: dict[str, str]) -> None:
     assert check_dialogue(dialogue(**said)) == []
 
 
+@pytest.mark.parametrize(
+    ("note", "told", "refused"),
+    [
+        ("She had a total hip arthroplasty.", "I had a hip replacement.", False),
+        ("She is status post CABG.", "I've had bypass surgery.", False),
+        ("She had a total hip arthroplasty.", "I also had a kidney transplant.", True),
+    ],
+)
+def test_an_operation_may_be_told_by_another_name_unless_it_has_but_one(note: str, told: str, refused: bool) -> None:
+    problems = check_dialogue(dialogue(f"{NOTE}\n{note}", turn_15=f"All right. {told}"))
+    assert ("treatment_of_the_note" in {problem.gate for problem in problems}) is refused
+
+
 def test_a_denial_of_lately_denies_nothing_of_the_past() -> None:
     note = NOTE.replace("She denies", "She has had anemia. She denies")
     told = "My mother had gout, and I had anemia once."
