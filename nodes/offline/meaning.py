@@ -60,6 +60,8 @@ _MIN_UNNAMED = 0.4  # total probability of the candidates, unless the question n
 _MIN_UNNAMED_BESIDE_NAMED = 0.6  # the same if it names something else
 _MAX_SILENT = 0.12  # highest probability of any sentence where the record is silent
 _MIN_SURE = 0.8  # probability of a subject that may be denied, unless it is named
+_MIN_SURELY_ASKED = 0.6  # probability of what is asked for, to be understood
+_MIN_OF_THE_STORY = 0.5  # total probability of the matters of the story
 _MIN_ASKING, _MIN_ASKING_UNMARKED = 0.075, 0.4  # probability that words with a question mark, and without, ask
 _MIN_FAREWELL = 0.8  # probability of a turn that is a farewell as a whole
 _MIN_OTHER_TOPIC = 0.5  # probability of small talk, to be taken as such
@@ -304,6 +306,18 @@ def is_surely_heard(words: str, language: Language) -> bool:
         or any(_is_named(each, words, language) for each in may_name)
         or _top_probability(_logits("subject", words, language)[1]) >= _MIN_SURE
     )
+
+
+def is_understood(words: str, language: Language) -> bool:
+    """Whether it is certain enough what a question is about, or what it asks for, to say that one cannot tell."""
+    return is_surely_heard(words, language) or float(shares(words, language).max()) >= _MIN_SURELY_ASKED
+
+
+def asks_of_the_story(words: str, language: Language) -> bool:
+    """Whether a question probably asks for the story of the complaint: "Is the pain worse at night?"."""
+    of_the_story = {name for about in subjects().values() if about.story for name in about.tells}
+    asked = shares(words, language)
+    return float(sum(asked[matters_told().index(name)] for name in of_the_story)) >= _MIN_OF_THE_STORY
 
 
 def _of_the_part_of(subject: str) -> list[str]:

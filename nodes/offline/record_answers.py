@@ -13,11 +13,13 @@ from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
 from nodes.offline.meaning import (
+    asks_of_the_story,
     clauses,
     is_asking,
     is_rather_of_a_subject,
     is_silent,
     is_surely_heard,
+    is_understood,
     kind_label,
     kind_named,
     matters_told,
@@ -109,8 +111,9 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
 
 def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:
     """Return the phrase where no fact answers one question of a turn."""
-    if not is_surely_heard(question, language):
+    if not is_understood(question, language):
         return "unclear"
+    is_surely = is_surely_heard(question, language)
     question = in_known_words(question, language)
     subject, topic = subject_of(question, language), topic_of(question, language)
     about = subjects()[subject]
@@ -130,8 +133,11 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
         or support_of(histories, question, language).max(initial=0) > _POSSIBLE_SUPPORT
     )
     is_open = not (about.tells or about.sections or subject == "complaint")  # earlier episodes, other symptoms
-    is_deniable = named and not (
-        is_mentioned or may_be_recorded or is_open or about.story or about.given or asks_openly
+    is_of_the_story = about.story or asks_of_the_story(question, language)
+    is_deniable = (
+        named
+        and is_surely
+        and not (is_mentioned or may_be_recorded or is_open or is_of_the_story or about.given or asks_openly)
     )
     return "nothing" if is_deniable else "untold"
 

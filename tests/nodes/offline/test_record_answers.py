@@ -225,12 +225,14 @@ def test_what_is_recorded_in_other_words_is_not_denied(question: str, recorded: 
 @pytest.mark.parametrize(
     ("language", "question", "reply"),
     [
-        ("en", "Takes the edge off?", "unclear"),  # of several parts, and surely of none
-        ("en", "Would you go without a drop?", "unclear"),
+        ("en", "Would you go without a drop?", "unclear"),  # of several parts, and surely of none
+        ("en", "Takes the edge off?", "untold"),  # nobody denies the story
+        ("en", "Is the pain worse at night?", "untold"),
         ("en", "What makes it worse?", "untold"),  # and not the rest of the story
         ("en", "Do you live alone?", "untold"),
         ("en", "Have you had a fever?", "nothing"),
         ("zh", "什么情况下会加重？", "untold"),
+        ("zh", "躺下去会不会更喘？", "untold"),
         ("zh", "一个人住吗？", "untold"),
         ("zh", "发烧吗？", "nothing"),
     ],

@@ -106,7 +106,8 @@ def test_every_fault_of_a_file_is_named_by_its_line_and_field(tmp_path: Path) ->
     path = write(tmp_path, EVALUATION, EVALUATION | {"patient_id": None}, EVALUATION | {"diagnosis_choice": 3}, [1])
     problems = [str(problem) for problem in read_evaluations(path).errors]
     assert len(problems) == 3
-    assert "line 2, patient_id" in problems[0] and "line 3: diagnosis_choice: expected text or null, found 3" in problems[1]
+    assert "line 2, patient_id" in problems[0]
+    assert "line 3: diagnosis_choice: expected text or null, found 3" in problems[1]
     assert "line 4" in problems[2]
 
 
