@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -42,6 +42,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     - A run that continues without an answer asks the open question again; LangGraph would reuse the last answer.
     - LangChain's tracers do not see it, unless one is passed to it.
     - A notebook draws it without a web service.
+    - Its form names no nodes of other graphs, which have the same settings.
     """
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
@@ -88,6 +89,15 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """Return the nodes and edges for drawing, with as many levels of subgraphs as ``xray`` says."""
         return Drawing(**vars(await super().aget_graph(config, xray=xray)))
+
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        """Return the schema of the settings, each placed at those of its nodes that this graph or a part of it has."""
+        schema = super().get_context_jsonschema()
+        if schema is None or "properties" not in schema:
+            return schema
+        parts = [part for _, part in self.get_subgraphs(recurse=True) if isinstance(part, CompiledStateGraph)]
+        nodes = {name for graph in (self, *parts) for name in graph.nodes}
+        return {**schema, "properties": {name: _placed(one, nodes) for name, one in schema["properties"].items()}}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "CaseGraph":
         """Return a copy that shares the nodes: copied ones would fail, as LangGraph compares its marks by identity."""
@@ -215,6 +225,13 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             "configurable": {**config.get("configurable", {}), _RUNTIME: Runtime(context=schema(**settings))},
             "metadata": {**config.get("metadata", {}), _SETTINGS: json.dumps(settings)},
         }
+
+
+def _placed(setting: Mapping[str, Any], nodes: Collection[str]) -> dict[str, Any]:
+    """Return a setting's schema with the nodes that there are; one without any is of the graph as a whole."""
+    placed = [name for name in setting.get("langgraph_nodes", ()) if name in nodes]
+    others = {key: value for key, value in setting.items() if key != "langgraph_nodes"}
+    return others | ({"langgraph_nodes": placed} if placed else {})
 
 
 def _begins(given: Any) -> bool:

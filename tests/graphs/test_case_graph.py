@@ -312,3 +312,11 @@ async def test_a_graph_with_subgraphs_of_one_name_is_drawn_at_any_depth(name: st
     assert drawn == (await graph.aget_graph(xray=True)).draw_mermaid()
     boxes = [line.split()[1] for line in drawn.splitlines() if line.strip().startswith("subgraph ")]
     assert len(boxes) == len(set(boxes)) > 1
+
+
+@pytest.mark.parametrize("name", served())
+def test_a_setting_is_placed_at_nodes_of_its_own_graph(name: str) -> None:
+    graph = served()[name].build()
+    drawn = {*graph.get_graph().nodes, *(part for node in graph.get_graph(xray=True).nodes for part in node.split(":"))}
+    fields = (graph.get_context_jsonschema() or {})["properties"]
+    assert drawn >= {node for field in fields.values() for node in field.get("langgraph_nodes", ())}
