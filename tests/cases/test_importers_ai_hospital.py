@@ -177,7 +177,15 @@ def test_what_was_seen_is_told_by_no_patient_and_what_is_only_announced_is_no_re
     [
         ("女性患者，既往左眼失明。急性起病，双下肢无力。", "急性起病，双下肢无力。"),
         ("既往食管癌放疗史，吸烟史。左侧肢体无力1天。", "左侧肢体无力1天。"),
-        ("患者为女性，既往体健。", "既往体健。"),
+        ("患者为女性，既往剖宫产一次。", "既往剖宫产一次。"),
+        ("有明确外伤史。右足根部肿胀、疼痛。", "右足根部肿胀、疼痛。"),
+        ("有明确外伤史。X线示骨折。", "有明确外伤史。"),
+        ("慢性病程，急性起病。10年前起上腹痛。", "10年前起上腹痛。"),
+        ("平素健康良好，无特殊病史。近期乏力。", "近期乏力。"),
+        ("乙型肝炎病史六年，长期服用恩替卡韦。右胁不适。", "右胁不适。"),
+        ("病程长，声嘶1年。", "病程长，声嘶1年。"),
+        ("病史显示排尿困难2年。", "排尿困难2年。"),
+        ("入院主诉右侧腰部胀痛。", "右侧腰部胀痛。"),
         ("既往卵巢癌手术史，现有腹胀。血压波动。", "卵巢癌手术史，现有腹胀。"),
     ],
 )
@@ -188,8 +196,13 @@ def test_what_was_before_is_the_complaint_only_where_nothing_else_is_told(
     assert case.patient.chief_complaint == complaint
 
 
-def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_read(tmp_path: Path) -> None:
-    bare = {**REFERENCE, "patient_id": 8, "basis": "胃镜示溃疡。"}
+@pytest.mark.parametrize(
+    "basis", ["胃镜示溃疡。", "患者为女性，既往体健。", "病程1年。", "入院主诉与症状。", "病史和临床症状。"]
+)
+def test_a_reference_without_a_complaint_is_left_out_by_name_and_the_others_are_read(
+    tmp_path: Path, basis: str
+) -> None:
+    bare = {**REFERENCE, "patient_id": 8, "basis": basis}
     result = read(tmp_path, *({"reference_diagnosis": one} for one in (bare, REFERENCE, REFERENCE)), lines=True)
     assert [case.id for case in result.cases] == ["ai-hospital-7"], "a patient whom two doctors saw is one case"
     [problem] = result.warnings
