@@ -120,14 +120,22 @@ def test_an_attack_obtains_nothing_from_models_that_do_their_worst(
     assert set(asked[2:]) == {"WordsToDoctor"}, "who reads the own prompt out is asked again; outcomes never are"
 
 
-def test_back_from_the_examiner_the_patient_can_only_speak_to_the_doctor() -> None:
+@pytest.mark.parametrize(
+    ("language", "question", "whom"),
+    [("en", "Please have a blood count done.", "whom it is for"), ("zh", "请做血常规。", "对医生说还是对检查员说")],
+)
+def test_back_from_the_examiner_the_patient_can_only_speak_to_the_doctor(
+    language: str, question: str, whom: str
+) -> None:
     def answer(request: Any) -> dict[str, Any]:
-        return {"addressee": "examiner", "text": "I want: blood count.", "finished": False}
+        return {"addressee": "examiner", "text": question, "finished": False}
 
     with FakeServer(answer=answer) as server:
-        answer_to("Please have a blood count done.", CASES["en"], models={"patient": f"openai:any@{server.base_url}"})
+        answer_to(question, CASES[language], models={"patient": f"openai:any@{server.base_url}"})
     first, relayed = server.requests[0], server.requests[1]
     assert "addressee" in json.dumps(first.schema) and "addressee" not in json.dumps(relayed.schema)
+    assert whom in first.text and whom not in relayed.text
+    assert first.messages[0] == relayed.messages[0], "a server reuses what both begin with"
 
 
 def test_that_attack_test_would_see_a_leak(willing_servers: Any) -> None:
