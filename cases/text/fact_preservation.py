@@ -6,7 +6,7 @@ anything is negated at all. Words outside the lists are not checked: the rule is
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -44,8 +44,38 @@ class Changes:
         return bool(self.lost or self.added)
 
     def __str__(self) -> str:
-        parts = ((", ".join(self.lost), "lost"), (", ".join(self.added), "added"))
-        return "; ".join(f"{how}: {what}" for what, how in parts if what)
+        return self.shown("en")
+
+    def shown(self, language: Language) -> str:
+        """Return what changed, with the facts in words of the language, as a model is told."""
+        lost, added = (facts_in_words(facts, language) for facts in (self.lost, self.added))
+        if lost and added:
+            return f"lost: {lost}; added: {added}"
+        return f"lost: {lost}" if lost else f"added: {added}" if added else ""
+
+
+def fact_in_words(fact: str, language: Language) -> str:
+    """Return the name of a fact in words of the language, such as 无咳 for "no cough"; English without such words."""
+    if (words := word_list("medical_terms")["shown"].get(language)) is None:
+        return fact
+    if fact.startswith("no "):
+        return str(words["no"]).format(fact_in_words(fact.removeprefix("no "), language))
+    amount, space, unit = fact.rpartition(" ")
+    if amount[:1].isdecimal():
+        return f"{amount}{words.get(unit, space + unit)}"
+    return str(words.get(fact) or _name_of(fact))
+
+
+def facts_in_words(facts: Iterable[str], language: Language) -> str:
+    """Return a list of facts in words of the language."""
+    comma = word_list("medical_terms")["shown"].get(language, {}).get("comma", ", ")
+    return str(comma).join(fact_in_words(fact, language) for fact in facts)
+
+
+def _name_of(term: str) -> str:
+    """Return the first Chinese word for a term of the list; any other term as it is."""
+    names = word_list("medical_terms")["terms"].get(term)
+    return re.split(r"[|(\[]", names[1])[0] if names else term
 
 
 def changes(plain: str, said: str, language: Language) -> Changes:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
-from cases.text.fact_preservation import terms_in
+from cases.text.fact_preservation import fact_in_words, facts_in_words, terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.numbers import known_numbers, spoken_numbers, stated_numbers
 from cases.text.sentences import sentences
@@ -74,15 +74,15 @@ def contradicted(parsed: ParsedDialogue) -> Iterator[Finding]:
     affirmed, denied = parsed.of_patient
     for name, turn in denied.items():
         if name in recorded and name not in affirmed and name in complaints():
-            yield f"{name} is denied, but the note records it", turn
+            yield f"{fact_in_words(name, parsed.language)} is denied, but the note records it", turn
     for name, turn in affirmed.items():
         if name in excluded and name not in denied and name in {*complaints(), "smoking"}:
-            yield f"{name} is affirmed, but the note denies it", turn
+            yield f"{fact_in_words(name, parsed.language)} is affirmed, but the note denies it", turn
     for number, role, sentence in parsed.statements:
         if role == PATIENT and _PATTERNS["denies_all"].search(sentence):
             for name, negated in sorted(terms_in(sentence, parsed.language)):
                 if negated and name in recorded:
-                    yield f"{name} is denied, but the note records it", number
+                    yield f"{fact_in_words(name, parsed.language)} is denied, but the note records it", number
     if parsed.language == "en":
         yield from _unlisted_denials(parsed)
 
@@ -107,7 +107,8 @@ def other_side(parsed: ParsedDialogue) -> Iterator[Finding]:
     if known in ({"left"}, {"right"}):
         for number, sentence in parsed.asserted:
             if (sides := sides_in(sentence)) and not sides & known:
-                yield f"the {sides.pop()} side, but the note has the {next(iter(known))}", number
+                said, noted = (facts_in_words(side, parsed.language) for side in (sides, known))
+                yield f"the {said} side, but the note has the {noted}", number
     elif known and parsed.language == "en" and not _PATTERNS["both_sides"].search(parsed.dialogue.note):
         parts = _sided_parts(parsed.note)
         for number, sentence in parsed.asserted:
@@ -183,12 +184,12 @@ def invented(parsed: ParsedDialogue) -> Iterator[Finding]:
         if not negated
     }
     if len(new) >= INVENTED or new.keys() & (added | set(_LISTS["grave"].split(", "))):
-        yield f"{', '.join(new)}: the note does not mention it", min(new.values())
+        yield f"{facts_in_words(new, parsed.language)}: the note does not mention it", min(new.values())
     for number, role, sentence in parsed.statements:
         if role == PHYSICIAN and _PATTERNS["reports"].search(sentence):
             unknown = {name for name, negated in terms_in(sentence, parsed.language) if not negated} - every
             if grave := unknown & set(_LISTS["found"].split(", ")):
-                yield f"{', '.join(sorted(grave))} is reported, but the note has none", number
+                yield f"{facts_in_words(sorted(grave), parsed.language)} is reported, but the note has none", number
 
 
 def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:

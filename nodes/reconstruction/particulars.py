@@ -10,7 +10,7 @@ from itertools import chain
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.demographics import demographics
-from cases.text.fact_preservation import terms_in
+from cases.text.fact_preservation import facts_in_words, terms_in
 from cases.text.numbers import spans_of_time
 from cases.text.sentences import sentences
 from cases.text.words import stem, words
@@ -144,7 +144,7 @@ def other_illness(parsed: ParsedDialogue) -> Iterator[Finding]:
         if not _PATTERNS[states].search(sentence) or _PATTERNS[unless].search(sentence):
             continue
         if new := _illnesses_in(_PATTERNS["no_doubt"].sub(" ", sentence), parsed.language, *known[role]):
-            yield f"{sentence!r}: nobody knows of {', '.join(sorted(new))}", number
+            yield f"{sentence!r}: nobody knows of {facts_in_words(sorted(new), parsed.language)}", number
 
 
 def _illnesses_in(text: str, language: Language, known: frozenset[str], known_terms: set[str]) -> set[str]:
@@ -171,7 +171,7 @@ def denied_at_the_end(parsed: ParsedDialogue) -> Iterator[Finding]:
         if of_somebody and not any(_PATTERNS[name].search(sentence) for name in ("doubts", "denies")):
             stated = {name for name, negated in terms_in(sentence, parsed.language) if not negated}
             if against := stated & denied:
-                yield f"{sentence!r}: the note denies {', '.join(sorted(against))}", number
+                yield f"{sentence!r}: the note denies {facts_in_words(sorted(against), parsed.language)}", number
 
 
 def of_somebody_else(parsed: ParsedDialogue) -> Iterator[Finding]:

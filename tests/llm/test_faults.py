@@ -1,6 +1,8 @@
 """What is wrong with an answer is told in the language of the prompt."""
 
+import ast
 import re
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -8,11 +10,14 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from llm.faults import what_is_wrong
+from llm.faults import in_words, what_is_wrong
 from prompts import load_words
 
 ROOT = Path(str(files("llm"))).parent
 PYDANTICS = re.compile(r"Field required|Extra inputs|Input should|String should|\{0\} should have|\{0\}' or")
+GATES = ("gates", "content", "form", "particulars", "kinds", "answers", "verbatim", "learned")
+# Only of dialogues written by rules, which are not written again; and a reader's, who is asked after all sections.
+OF_RULES = {"x tells nothing of the note", "x answers its own question", "x: x", "expected the x, found the x"}
 ENGLISH = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 
 
@@ -74,12 +79,39 @@ def test_faults_of_the_form_are_told_in_chinese(given: object, told: str) -> Non
         ("NaN is not a number; give one", "NaN 不是数字，请给出数字"),
         ("'咳嗽': said before", "'咳嗽'：前面已经说过"),
         ("'咳嗽' and its answer: said before", "'咳嗽' 及其回答：前面已经说过"),
+        ("the patient says '端坐呼吸'", "'端坐呼吸' 是专业术语，应换成日常的话"),
+        ("the patient says '该患者', as somebody writing about a patient would", "患者说 '该患者'，像是旁人在描述患者"),
+        ("'a', 'b': the note has nothing closer than 'c'", "'a'、'b'：病历中最接近的是 'c'"),
+        ("'a': the note names no such medicine", "'a'：不是病历中的药物；病历中还没有说到的药物：无"),
+        ("the facts are not those of the plain words (added: 咳)", "事实与原话不符（多出：咳）"),
         ("what a plug-in says of it", "what a plug-in says of it"),
     ],
 )
 def test_faults_of_the_whole_reply_and_of_a_role_too(english: str, chinese: str) -> None:
     assert what_is_wrong(ValueError(english), "zh") == chinese
     assert what_is_wrong(ValueError(english)) == english
+
+
+def messages_of_gates() -> Iterator[str]:
+    """What the gates say of a turn, with x for what they name."""
+    gates = [path for path in (ROOT / "nodes/reconstruction").glob("*.py") if path.stem in GATES]
+    for node in (node for path in gates for node in ast.walk(ast.parse(path.read_text("utf-8")))):
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
+            *_, message, turn = node.value.elts
+            if not (isinstance(turn, ast.Constant) and turn.value is None) and not isinstance(message, ast.Name):
+                parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
+                yield text.removesuffix(" in turn x")  # as the writer's objections are
+
+
+def test_every_objection_to_a_turn_has_words_of_its_own_in_chinese() -> None:
+    found = {message for message in messages_of_gates() if message not in OF_RULES}
+    assert len(found) > 40
+    assert [message for message in sorted(found) if has_english(in_words(message, "zh"))] == []
+
+
+def has_english(message: str) -> bool:
+    return re.search("[A-Za-z]{2,}", message) is not None
 
 
 def test_every_fault_of_ours_that_has_words_is_still_said_so_in_english() -> None:

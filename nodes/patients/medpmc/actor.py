@@ -57,7 +57,7 @@ def with_manners(view: ActorView) -> Rewriting:
 def keeps_the_facts(view: ActorView, answer: Rewriting) -> str | None:
     """Return what is wrong if the rewriting changes facts or is too long, else None."""
     if changed := changes(view.plain, answer.text, view.language):
-        return f"the facts are not those of the plain words ({changed})"
+        return f"the facts are not those of the plain words ({changed.shown(view.language)})"
     length = _length(answer.text, view.language)
     return f"it has {length} words; at most {view.most} are allowed" if length > view.most else None
 

@@ -1,7 +1,8 @@
 import pytest
 
-from cases.text.fact_preservation import changes, terms_in
-from cases.vocabulary import Language
+from cases.text.fact_preservation import changes, fact_in_words, terms_in
+from cases.text.words import has_chinese
+from cases.vocabulary import Language, word_list
 
 PLAIN = {
     "en": "She has had a fever of 39.5 °C for 3 days and pain in the left chest, but no cough and no chills.",
@@ -66,6 +67,15 @@ def test_a_lost_or_an_added_fact_is_named(language: Language, old: str, new: str
     assert not lost or lost in found.lost
     assert not added or added in found.added
     assert found and str(found)
+
+
+def test_facts_of_a_chinese_text_are_shown_in_chinese() -> None:
+    found = changes("发热3天，39.5℃，无咳嗽，吃0.2 g。", "发热两周，每日两次，呕吐。", "zh")
+    assert found.shown("zh") == "lost: 0.2 g、3天、39.5度、一处否认、无咳; added: 2次、2周、呕"
+    assert found.shown("de") == found.shown("en") == str(found)
+    names = list(word_list("medical_terms")["terms"])
+    assert all(has_chinese(fact_in_words(name, "zh")) for name in names)
+    assert [fact_in_words(name, "en") for name in names] == names
 
 
 def test_turning_an_unlisted_word_round_is_a_change() -> None:

@@ -80,6 +80,12 @@ def test_a_rewriting_that_never_keeps_the_facts_gives_way_to_the_plain_words_and
     assert call.role == "actor" and "the facts are not those of the plain words" in call.error and named in call.error
 
 
+def test_what_a_rewriting_lost_is_told_in_chinese() -> None:
+    plain = "发热3天，没有咳嗽。"
+    _, call, requests = said(lambda request: {"text": "发热3天了。"}, plain, language="zh")
+    assert call.error and "事实与原话不符（缺少：一处否认、无咳）" in requests[1].messages[-1]["content"]
+
+
 def test_an_answer_that_is_none_gives_way_to_the_plain_words_too() -> None:
     turn, call, _ = said(lambda request: '{"text": "A feve')
     assert turn.text == turn.plain == PLAIN
