@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -78,11 +78,16 @@ class Asked(Generic[Answer]):
         if self.conversation:
             return self.conversation(view)
         turns: list[Message] = []  # of the dialogue so far
-        speech = self.role.speech if self.chats and self.settings.dialogue_in_roles else None
-        if speech and speech.conversation and speech.apart and (turns := speech.conversation(view)):
-            view = speech.apart(view)
+        if self.parts:
+            turns, view = self.parts(view)
         system, user = self.prompt.render(variables(view))
         return [Message(role="system", content=system), *turns, Message(role="user", content=user)]
+
+    @property
+    def parts(self) -> "Callable[[Any], tuple[list[Message], Any]] | None":
+        """The function that parts a view into the dialogue, as turns of a chat, and the rest, if it is shown so."""
+        speech, in_roles = self.role.speech, self.settings.dialogue_in_roles
+        return speech.apart if speech and in_roles and self.chats and self.block.chat_roles else None
 
     def words(self, view: Any) -> str:
         """Return the text of the messages."""
@@ -119,7 +124,11 @@ class Asked(Generic[Answer]):
             system, *turns, user = messages
             question = await typed_question(self.role, view, system.content, user.content, pictures, self.language)
             if turns:
-                question.messages[1:1] = convert_to_messages([turn.model_dump() for turn in turns])
+                in_text = await typed_question(
+                    self.role, view, *self.prompt.render(variables(view)), pictures, self.language
+                )
+                chat = [question.messages[0], *convert_to_messages([turn.model_dump() for turn in turns])]
+                question = replace(question, messages=[*chat, question.messages[1]], in_text=in_text.messages)
         key = fingerprint(call.id, self.spec, question.messages, question.schema, question.instruction, self.settings)
         return call.model_copy(update={"messages": shown, "fingerprint": key}), question
 

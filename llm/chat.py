@@ -231,7 +231,8 @@ class ChatClient:
     def _prepare(
         self, form: str, question: Question[Any], without: frozenset[str]
     ) -> tuple[Runnable[Any, Any], list[BaseMessage]]:
-        messages = question.messages
+        has_roles = self.block.chat_roles and ROLES not in without
+        messages = question.messages if has_roles else list(question.in_text or question.messages)
         if self.forms.blind and question.pictures:
             texts = [[block for block in _blocks(message) if block["type"] == "text"] for message in messages]
             messages = [_with_content(message, blocks) for message, blocks in zip(messages, texts, strict=True)]
@@ -241,7 +242,7 @@ class ChatClient:
             instruction = question.bare if spelt_out and form != PLAIN else question.instruction
             blocks = [*_blocks(messages[-1]), {"type": "text", "text": instruction}]
             messages = [*messages[:-1], _with_content(messages[-1], blocks)]
-        if not self.block.chat_roles or ROLES in without:
+        if not has_roles:
             messages = [in_one(messages)]
         if without not in self._models:
             self._models[without] = build_model(self.name, self.settings, without)

@@ -49,6 +49,7 @@ class Question(Generic[Answer]):
         slow: whether reading an answer may take long, as plain text may be embedded.
         directions: sentences of the prompt or instruction that a role that only speaks must not say.
         names: names of fields and of the prompt's material, which are no text of an answer.
+        in_text: the messages for a server without chat roles, if ``messages`` has a dialogue as turns of a chat.
         remarks: what repairs have said about earlier replies, which no text of an answer contains.
     """
 
@@ -68,6 +69,7 @@ class Question(Generic[Answer]):
     directions: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     remarks: frozenset[str] = frozenset()
+    in_text: Sequence[BaseMessage] = ()
 
     @cached_property
     def instruction(self) -> str:
@@ -87,7 +89,8 @@ class Question(Generic[Answer]):
 
     def about(self, messages: list[BaseMessage]) -> "Question[Answer]":
         """Return the question with a longer conversation."""
-        return replace(self, messages=messages, told=True)
+        added = messages[len(self.messages) :]
+        return replace(self, messages=messages, in_text=self.in_text and [*self.in_text, *added], told=True)
 
     def narrower(self, characters: int | None) -> "Question[Answer]":
         """Return the question with a narrower schema; ``characters`` is the length of a reply that was cut off."""

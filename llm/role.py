@@ -29,14 +29,15 @@ class Speech(Generic[Answer]):
             continue it; None if the role is never asked that way.
         answer: makes the role's answer of plain text; ValueError if the text is none.
         heard: returns what was just said to the role, which must not be repeated as its answer; None to allow it.
-        apart: returns the view without the dialogue, for a prompt around the turns of a chat.
+        apart: parts a view into the dialogue as alternating turns of a chat, beginning with the user's and ending with
+            the role's own last words, and the view with what has been said since, for the message that follows.
         said: returns the role's own last words, which a model must not repeat; a person may.
     """
 
     conversation: Callable[[Any], list[Message]] | None
     answer: Callable[[Any, str], Answer]
     heard: Callable[[Any], str] | None = None
-    apart: Callable[[Any], Any] | None = None
+    apart: Callable[[Any], tuple[list[Message], Any]] | None = None
     said: Callable[[Any], str] | None = None
 
     @classmethod

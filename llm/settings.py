@@ -74,9 +74,9 @@ class ModelSettings(BaseModel):
     )
     dialogue_in_roles: bool = Field(
         False,
-        description="Give the doctor's model the dialogue as chat turns between prompt and request, as AIE does, "
-        "instead of fenced in one message; the patient's words are then no longer marked as data. Has no effect on a "
-        "doctor who reasons step by step.",
+        description="Give the doctor's model the dialogue up to its last words as chat turns between prompt and "
+        "request, as AIE does, instead of fenced in one message; the patient's words in these turns are not marked as "
+        "data. Has no effect on a doctor who reasons step by step, or for a server without chat roles.",
     )
     prices: dict[str, tuple[float, float]] = Field(
         default_factory=dict,

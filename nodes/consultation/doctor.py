@@ -16,6 +16,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from llm import Role, Speech, ask
+from llm.conversation import in_turns
 from nodes.consultation.example import NO_EXAMPLE, example_for
 from nodes.consultation.final_report import (
     ReportView,
@@ -174,18 +175,27 @@ def heard_last(view: InterviewView) -> str:
     return view.chart.dialogue[-1].text if view.chart.dialogue else view.chart.presentation.chief_complaint
 
 
-def without_dialogue(view: InterviewView) -> InterviewView:
-    """Return the view without what the turns of a chat already contain."""
+def in_chat(view: InterviewView) -> tuple[list[Message], InterviewView]:
+    """Return the dialogue up to the doctor's last words as turns of a chat, and the view with what was said since.
+
+    What was said since stands in the request, as many servers want turns to alternate, and the patient's words would
+    read on into our own.
+    """
+    dialogue = view.chart.dialogue
+    end = max((place for place, turn in enumerate(dialogue, 1) if turn.speaker == "doctor"), default=0)
+    if not end:
+        return [], view
     known = view.chart.presentation
     known = known.model_copy(update={"chief_complaint": ""}) if _opens_with_complaint(view) else known
-    return replace(view, chart=replace(view.chart, dialogue=[], presentation=known))
+    turns = in_turns(conversation(replace(view, chart=replace(view.chart, dialogue=dialogue[:end]))))
+    return turns, replace(view, chart=replace(view.chart, dialogue=dialogue[end:], presentation=known))
 
 
 spoken = Speech(
     conversation,
     in_plain_words,
     heard_last,
-    apart=without_dialogue,
+    apart=in_chat,
     said=lambda view: last_words(view.chart.dialogue),
 )
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)

@@ -375,11 +375,32 @@ def test_the_dialogue_can_stand_before_the_doctors_model_as_turns_of_a_chat(lang
         }
         result: Any = consultation.invoke({"case": case}, context={**settings, "dialogue_in_roles": True})
         last = server.requests[-1].messages
-    roles = ["system", "user", *["assistant", "user"] * 3, "user"]
-    assert [message["role"] for message in last] == roles
-    said = [turn.text for turn in result["dialogue"]][: len(roles) - 3]
+    roles = ["system", "user", *["assistant", "user"] * 3]
+    assert [message["role"] for message in last] == roles, "many servers want turns to alternate"
+    *said, reply = [turn.text for turn in result["dialogue"]][: len(roles) - 2]
     assert [message["content"] for message in last[2:-1]] == said, "each turn once, as it was said"
-    assert "<data" not in last[-1]["content"] and not any(text in last[-1]["content"] for text in said)
+    label = {"en": "- Patient: ", "zh": "- 患者："}[language]
+    assert f"{label}{reply}" in last[-1]["content"].partition("</data>")[0], "who speaks is said where our words follow"
+    assert not any(text in last[-1]["content"] for text in said)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_server_without_chat_roles_reads_who_said_what_of_the_dialogue(known: bool) -> None:
+    """Whether a model's block says that it has none, or the server itself."""
+
+    def refused(request: ChatRequest) -> tuple[int, str] | None:
+        return (400, "System role not supported") if len(request.messages) > 1 else None
+
+    habits = iter(("smoke", "drink", "travel", "sleep well", "eat well", "work"))
+    with FakeServer(
+        answer=lambda request: {"text": f"Do you {next(habits)}?", "finished": False}, refusal=refused
+    ) as server:
+        block = {"spec": f"openai:any@{server.base_url}", "chat_roles": not known}
+        models = {"default": "offline", "consultation.doctor": "plain"}
+        settings: Any = {"patient": "saps", "retrieval": False, "max_turns": 3, "dialogue_in_roles": True}
+        run(builtin("surgery-01"), models=models, model={"plain": block}, **settings)
+    assert "- Doctor: Do you smoke?\n- Patient: " in server.requests[-1].text
+    assert len(server.requests[-1].messages) == 1
 
 
 @pytest.mark.parametrize(("patient", "asked"), [("medchain", {"extraction", "refiner"}), ("ai_hospital", {"refiner"})])
