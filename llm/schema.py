@@ -1,7 +1,6 @@
 """The JSON schema of an answer type as it is sent to a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,24 +15,35 @@ from cases.vocabulary import (
     Language,
     labels,
 )
+from llm.replies import mapped
+from prompts import cached_with_prompts, load_descriptions
 
 _FEW = 6  # at most this many terms are shown beside a field's name
 _VOCABULARIES = (DEPARTMENTS, PHYSICAL_ITEMS, AUXILIARY_ITEMS, EXAMINATION_ITEMS, TREATMENT_ITEMS)
 
 
-@cache
+@cached_with_prompts
 def answer_schema(answer: type[BaseModel], language: Language, terms: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the schema in the strict form that servers accept.
 
     Every property is required, no others are allowed, and the terms of a closed vocabulary are in the language of the
-    prompt (answers are understood in either language).
+    prompt (answers are understood in either language). So are descriptions, where the language has words for them
+    (``ask/answers.toml``); the code has them in English.
 
     Args:
         answer: the type.
         language: of the prompt.
         terms: canonical names of the options at this stage, if the type leaves them open.
     """
-    return dict(_strict(answer.model_json_schema(), language, labels(terms, language)))
+    words = load_descriptions(language)
+    strict = _strict(answer.model_json_schema(), language, labels(terms, language))
+    return dict(mapped(strict, lambda node: _described(node, words)))
+
+
+def _described(node: Any, words: Mapping[str, str]) -> Any:
+    if isinstance(node, dict) and isinstance(text := node.get("description"), str):  # no property of that name
+        return {**node, "description": words.get(text, text)}
+    return node
 
 
 def outline(schema: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from prompts.files import REFERENCE, Language, PromptError, joined, parse, read
 from prompts.folders import OURS, cached_with_prompts, languages, prompt_files, prompt_folders
 from prompts.loading import load_prompt
 from prompts.templates import compiled
-from prompts.words import load_words
+from prompts.words import load_descriptions, load_words
 
 _SHIPPED = frozenset(languages())
 
@@ -44,6 +44,7 @@ def warm_up() -> None:
     """Read all prompts and wordings of every language, so that no file is read later."""
     for language in whole_languages():
         _check_language(language)
+        load_descriptions(language)
 
 
 @cached_with_prompts

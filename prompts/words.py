@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prompts.files import REFERENCE, Language, PromptError, joined, read
-from prompts.folders import OURS, cached_with_prompts, find_prompt
+from prompts.folders import OURS, cached_with_prompts, find_prompt, is_language, prompt_folders
+
+DESCRIPTIONS = "ask/answers"  # the one file that English lacks, whose descriptions stand in the code
 
 
 @cached_with_prompts
@@ -29,6 +31,29 @@ def load_words(name: str, language: Language) -> Mapping[str, Any]:
     if pattern.is_file():
         _check_words(f"{name} ({language})", words, tomllib.loads(pattern.read_text("utf-8")))
     return words
+
+
+@cached_with_prompts
+def load_descriptions(language: Language) -> Mapping[str, str]:
+    """Read the wordings of answers' descriptions, ``<language>/ask/answers.toml``, by the English ones in the code.
+
+    The files of all folders count, a plug-in's beside ours. What none of them has is said in English.
+
+    Raises:
+        PromptError: a file is invalid.
+    """
+    found: dict[str, str] = {}
+    for path in (
+        folder / language / f"{DESCRIPTIONS}.toml" for folder in reversed(prompt_folders()) if is_language(language)
+    ):
+        try:
+            words = tomllib.loads(path.read_text("utf-8-sig")) if path.is_file() else {}
+        except (OSError, ValueError) as error:
+            raise PromptError(f"{path} cannot be read as a TOML file: {error}") from error
+        if wrong := [text for text, wording in words.items() if not isinstance(wording, str) or not wording.strip()]:
+            raise PromptError(f"{path}: {wrong[0]!r}: expected its wording as a text, found {words[wrong[0]]!r}")
+        found |= words
+    return found
 
 
 def mark(kind: str, language: Language) -> str:

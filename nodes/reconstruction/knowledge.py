@@ -92,13 +92,15 @@ class ClinicalKnowledge(Strict):
 
 
 class _MedChainDiagnosis(DiagnosticKnowledge):
-    """The same, filed under MedChain's departments."""
+    """What the physician comes to think, and why."""
+
+    # Filed under MedChain's departments.
 
     department: GivenDepartment | None = Field(description="The department that would see this patient first.")
 
 
 class MedChainKnowledge(ClinicalKnowledge):
-    """Both knowledge systems, with MedChain's departments."""
+    """Both knowledge systems."""
 
     diagnostic: _MedChainDiagnosis
 

@@ -1,11 +1,13 @@
 import json
 import re
+from pathlib import Path
 from typing import Any, Literal
 
 import jsonschema
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
+from cases.text.words import has_chinese
 from cases.vocabulary import (
     AUXILIARY_ITEMS,
     DEPARTMENTS,
@@ -20,9 +22,22 @@ from cases.vocabulary import (
     Vocabulary,
 )
 from graphs import roles as roles  # declares them all
+from llm.repetition import undescribed
+from llm.replies import each_value
 from llm.role import declared_roles
 from llm.schema import answer_schema
-from nodes.consultation.final_report import CaseReport
+from nodes.collaboration.director import ReportDisputes
+from nodes.collaboration.intern import Revision
+from nodes.consultation.doctor import ReasonedTurn
+from nodes.consultation.final_report import CaseReport, FinalReport
+from nodes.patients.ai_hospital.patient import WordsToDoctor
+from nodes.reconstruction.knowledge import MedChainKnowledge
+from nodes.state.decisions import Decision
+from nodes.workflow.general_agent import Proposal
+from nodes.workflow.stages import STAGES
+from nodes.workflow.summarizing_agent import Revised
+from prompts import laid_over, load_descriptions
+from scoring.mvme.judges import _form as graded_parts
 
 
 class Step(BaseModel):
@@ -32,7 +47,7 @@ class Step(BaseModel):
 
 
 class Plan(BaseModel):
-    """What is to be done."""
+    """What is planned."""
 
     title: str = Field("untitled", description="A heading.")
     default: bool = True
@@ -71,7 +86,7 @@ def test_properties_named_like_keywords_survive_and_the_keywords_go() -> None:
 
 def test_descriptions_and_limits_are_kept() -> None:
     schema = answer_schema(Plan, "zh")
-    assert schema["description"] == "What is to be done."
+    assert schema["description"] == "What is planned."
     assert schema["properties"]["steps"]["minItems"] == 1
 
 
@@ -113,11 +128,53 @@ def test_other_enumerations_are_left_as_they_are_in_chinese() -> None:
     assert "内科" not in json.dumps(answer_schema(Plan, "en"), ensure_ascii=False)
 
 
+def answers_at_work() -> list[type[BaseModel]]:
+    """The answer type of every role, also where it depends on the stage, the settings or the case."""
+    ours = {
+        role.answer for role in declared_roles().values() if role.answer.__module__.startswith(("nodes", "scoring"))
+    }
+    declared = ours - {Decision, Proposal, Revision}  # these take their place
+    decisions = {stage.decision for stage in STAGES.values()}
+    of_stages = [kind[decision] for kind in (Proposal, Revised, Revision) for decision in decisions]
+    others = [Revision[FinalReport], ReportDisputes, ReasonedTurn, CaseReport, WordsToDoctor, MedChainKnowledge]
+    return [*declared, *decisions, *of_stages, *others, graded_parts(("symptoms", "diagnosis"))]
+
+
+def described(schema: Any) -> set[str]:
+    nodes = (node for node in each_value(schema) if isinstance(node, dict))
+    return {text for node in nodes if isinstance(text := node.get("description"), str)}
+
+
+def test_chinese_models_read_every_description_of_an_answer_in_chinese() -> None:
+    kinds = answers_at_work()
+    english = set().union(*(described(answer_schema(kind, "en")) for kind in kinds))
+    assert english == set(load_descriptions("zh")) and len(english) > 150
+    for kind in kinds:
+        shown = answer_schema(kind, "zh")
+        assert all(map(has_chinese, described(shown))), kind
+        assert undescribed(answer_schema(kind, "en")).keys() == undescribed(shown).keys()
+
+
+def test_a_language_without_descriptions_has_them_in_english_and_a_plug_in_may_add_its_own(tmp_path: Path) -> None:
+    (tmp_path / "zh/ask").mkdir(parents=True)
+    (tmp_path / "zh/ask/answers.toml").write_text(
+        '"A heading." = "标题。"\n"What is said in a turn." = "话。"\n', "utf-8"
+    )
+    assert answer_schema(Plan, "de") == answer_schema(Plan, "en")
+    with laid_over(tmp_path):
+        assert answer_schema(Plan, "zh")["properties"]["title"]["description"] == "标题。"
+        assert described(answer_schema(WordsToDoctor, "zh")) == {
+            "患者从检查员那里回来后对医生说的话。",
+            "检查员所说的内容。",
+        }
+    assert answer_schema(Plan, "zh")["properties"]["title"]["description"] == "A heading."
+
+
 def test_no_model_reads_where_an_answer_s_form_comes_from() -> None:
     source = re.compile(
         r"\((?:MedChain|Med-PMC|AI Hospital|AIE|CliniChat|MDAgents)\b|\bFigures? \d|\bTable \d|\bsection \d"
     )
-    kinds = {role.answer for role in declared_roles().values()} - {BaseModel} | {CaseReport}
+    kinds = answers_at_work()
     assert len(kinds) > 60
     for kind in kinds:
         assert not source.search(json.dumps(kind.model_json_schema())), kind

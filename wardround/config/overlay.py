@@ -9,8 +9,9 @@ from typing import Any
 
 from cases.validation import nearest
 from llm.role import prompts_of_roles
-from prompts import Prompt, PromptError, laid_over, load_prompt, load_words
+from prompts import Prompt, PromptError, laid_over, load_descriptions, load_prompt, load_words
 from prompts.folders import is_language, prompt_files, prompt_folders
+from prompts.words import DESCRIPTIONS
 from wardround.config.sections import leaves
 
 _log = logging.getLogger(__name__)
@@ -48,7 +49,9 @@ def check_overlay(folder: str | Path) -> str:
             if language not in changed:
                 continue
             try:
-                if name.endswith(".toml"):
+                if name == f"{DESCRIPTIONS}.toml":
+                    load_descriptions(language)
+                elif name.endswith(".toml"):
                     words = load_words(name.removesuffix(".toml"), language)
                     if older := _keys_of(words) - _keys_of(tomllib.loads(file.read_text("utf-8-sig"))):
                         _log.warning("prompts %s: %s lacks %s; ours is used", folder, place, ", ".join(sorted(older)))

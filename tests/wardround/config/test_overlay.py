@@ -51,6 +51,17 @@ def test_a_pipe_in_the_place_of_a_prompt_is_refused_instead_of_waited_for(tmp_pa
         check_overlay(tmp_path)
 
 
+@pytest.mark.parametrize("text", ["'What is to be done.' = 3", "'What is to be done.' = ' '", "What = "])
+def test_descriptions_of_answers_that_would_not_do_are_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "zh/ask/answers.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("'What is to be done.' = '处理'", "utf-8")
+    assert check_overlay(tmp_path) == str(tmp_path)
+    file.write_text(text, "utf-8")
+    with pytest.raises(PromptError, match=r"answers.toml(: 'What is to be done.': expected| cannot be read as a TOML)"):
+        check_overlay(tmp_path)
+
+
 def test_a_prompt_that_uses_what_its_role_does_not_give_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "en/judges/claims.md"
     file.parent.mkdir(parents=True)
