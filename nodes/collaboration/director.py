@@ -54,7 +54,7 @@ class Disputes(Strict):
 
 
 class ReportDispute(Dispute):
-    """A point that the interns have to settle."""
+    """A point that the doctors have to settle."""
 
     part: ReportPart = Field(description="The part of the report that it is about.")
 

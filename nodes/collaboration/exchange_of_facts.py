@@ -34,7 +34,7 @@ _EACH_QUESTION = each_once(lambda conflict: (conflict.ask, conflict.question.cas
 
 
 class MergedFacts(Facts):
-    """The interns' facts combined, and the points on which they contradict each other."""
+    """The doctors' facts combined, and the points on which they contradict each other."""
 
     conflicts: Annotated[list[Conflict], _EACH_QUESTION, *at_most(MOST_CONFLICTS)] = Field(
         description="The contradictions; empty if everything fits together."

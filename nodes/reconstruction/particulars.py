@@ -53,7 +53,7 @@ def other_time(parsed: ParsedDialogue) -> Iterator[Finding]:
             if any(one.amount == span.amount for one in known):
                 yield f"{span} is not in the note, which uses another unit", number
             elif span.amount[0].isdigit() and (others := [str(one) for one in unsaid if one.unit == span.unit]):
-                yield f"{span}, but nobody says the note's {', '.join(others)}", number
+                yield f"{span}, but nobody says the note's {facts_in_words(others, parsed.language)}", number
         if missing and (new := _months_in(sentence) - months):
             yield f"month {min(new)}, but nobody says the note's {', '.join(map(str, sorted(missing)))}", number
 

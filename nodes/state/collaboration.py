@@ -30,7 +30,7 @@ class Facts(Strict):
 
 
 class Conflict(Strict):
-    """A point on which the interns' facts contradict each other, or that one of them alone reports."""
+    """A point on which the doctors' facts contradict each other, or that one of them alone reports."""
 
     point: NonEmpty = Field(description="What does not fit together.")
     ask: Person = Field(description="Who can answer: the patient, or the examiner for results.")
@@ -48,7 +48,7 @@ class Confirmation(Strict):
 
 
 class Dispute(Strict):
-    """A point that the interns have to settle."""
+    """A point that the doctors have to settle."""
 
     part: Part = Field(description="The part of the report that it is about.")
     point: NonEmpty = Field(description="Who holds what, and what the question is.")

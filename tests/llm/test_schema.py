@@ -31,6 +31,7 @@ from nodes.collaboration.intern import Revision
 from nodes.consultation.doctor import ReasonedTurn
 from nodes.consultation.final_report import CaseReport, FinalReport
 from nodes.patients.ai_hospital.patient import WordsToDoctor
+from nodes.patients.saps.state_tracker import KindInOneRoom
 from nodes.reconstruction.knowledge import MedChainKnowledge
 from nodes.state.decisions import Decision
 from nodes.workflow.general_agent import Proposal
@@ -136,7 +137,15 @@ def answers_at_work() -> list[type[BaseModel]]:
     declared = ours - {Decision, Proposal, Revision}  # these take their place
     decisions = {stage.decision for stage in STAGES.values()}
     of_stages = [kind[decision] for kind in (Proposal, Revised, Revision) for decision in decisions]
-    others = [Revision[FinalReport], ReportDisputes, ReasonedTurn, CaseReport, WordsToDoctor, MedChainKnowledge]
+    others = [
+        Revision[FinalReport],
+        ReportDisputes,
+        ReasonedTurn,
+        CaseReport,
+        WordsToDoctor,
+        MedChainKnowledge,
+        KindInOneRoom,
+    ]
     return [*declared, *decisions, *of_stages, *others, graded_parts(("symptoms", "diagnosis"))]
 
 

@@ -18,7 +18,9 @@ from wardround.tables.making import make_tables
 
 
 def _answer(request: ChatRequest) -> dict[str, Any] | None:
-    """A doctor who orders a CT, thinks aloud if asked to, and takes leave; everybody else says anything that fits."""
+    """A doctor who orders a CT, thinks aloud if asked to, and takes leave; others say anything that fits."""
+    if request.name == "KindInOneRoom":
+        return {"kind": "advice"}
     if request.name not in ("DoctorTurn", "ReasonedTurn"):
         return None
     ended = "Please have a CT." in request.text
@@ -64,7 +66,7 @@ async def test_a_ready_file_runs_over_http_on_an_imported_case(
     made = make_tables(found, tables)
     assert [one.reason for one in made] == [""] * len(tables) and all(one.tables for one in made)
     asked = [request for request in server.requests if request.name in ("DoctorTurn", "ReasonedTurn")]
-    tracked = [request for request in server.requests if request.name in ("ActionKind", "Specificity")]
+    tracked = [request for request in server.requests if request.name in ("KindInOneRoom", "Specificity")]
     assert all(request.text.count("<data name=") == 1 for request in tracked), "the doctor's words alone (Table 15)"
     assert not any(request.name == "Coverage" for request in server.requests), "one call in stage III (Table 17)"
     if name in ("medpmc_table_2", "medpmc_table_3"):

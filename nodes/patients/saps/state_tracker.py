@@ -69,6 +69,12 @@ class ActionKind(Strict):
     kind: Kind
 
 
+class KindInOneRoom(ActionKind):
+    """Step 1: what kind of thing the doctor does."""
+
+    kind: Literal["inquiry", "advice", "other_topic", "conclusion"]  # what is to be done on the spot is advice
+
+
 class Specificity(Strict):
     """Step 2: whether a question or a piece of advice is about something in particular."""
 
@@ -162,7 +168,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
     if turn_number(dialogue) == 1 and not state.get("opened"):
         return {"action": "Initialization"}
     answer = await ask_in_turn(
-        kind_tracker,
+        kind_tracker if demands else kind_tracker.at(kind_tracker.stage, KindInOneRoom),
         WordsView(
             words=dialogue[-1].text,
             dialogue=_before(dialogue, runtime.context),
@@ -173,7 +179,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
         runtime.context,
         "kind",
     )
-    kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"
+    kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"  # the rule may say demand
     whole = WHOLE_KINDS.get(kind)
     return {"kind": kind, "action": whole} if whole else {"kind": kind}
 

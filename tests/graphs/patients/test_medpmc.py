@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,10 @@ def test_the_first_turn_is_answered_with_the_complaint_and_the_conclusion_with_n
 def test_what_is_to_be_done_on_the_spot_is_advice_since_there_is_no_demand() -> None:
     assert tracked(answer_to("Open your mouth wide.")) == "Ambiguous Advice"
     assert tracked(answer_to("Lie down so that I can do an abdominal examination.")) != "Demand"
+    with FakeServer(answer=lambda request: _willing(request)) as server:
+        answer_to("Open your mouth wide.", models={"default": f"openai:a@{server.base_url}"})
+    [first] = [request for request in server.requests if request.name == "KindInOneRoom"]
+    assert "demand" not in json.dumps(first.schema), "its prompt does not speak of demands either"
 
 
 def test_the_patient_speaks_in_the_personas_manner_and_the_technician_does_not() -> None:
@@ -142,7 +147,7 @@ def test_the_patient_knows_nothing_of_the_examinations() -> None:
 def _willing(request: ChatRequest) -> dict[str, Any] | None:
     """Everything is an effective inquiry, and every fact an answer."""
     return {
-        "ActionKind": {"kind": "inquiry"},
+        "KindInOneRoom": {"kind": "inquiry"},
         "Specificity": {"specificity": "specific"},
         "Coverage": {"coverage": "on_record"},
         "Release": {"numbers": list(range(1, 9))},
@@ -185,7 +190,7 @@ def _worst(case: Case) -> Any:
 
     def answer(request: ChatRequest) -> dict[str, Any] | None:
         return {
-            "ActionKind": {"kind": "advice"},
+            "KindInOneRoom": {"kind": "advice"},
             "Specificity": {"specificity": "specific"},
             "Coverage": {"coverage": "on_record"},
             "Release": {"numbers": list(range(100))},
