@@ -43,7 +43,7 @@ class Relevance(Strict):
 class Consistency(Strict):
     """Whether a reply agrees with the record."""
 
-    consistent: bool = Field(description="Whether the record supports every fact and number of the reply.")
+    consistent: bool = Field(description="Whether every fact, number and denial of the reply agrees with the record.")
 
 
 class ExaminationAccuracy(Strict):

@@ -158,7 +158,7 @@ def test_a_comparison_whose_points_have_no_words_is_asked_for_again() -> None:
     """A small model compares "][" and "point" with the dialogue."""
     compared: list[Any] = [
         {"point": "][", "done": "fully", "comment": "Good"},
-        {"point": "Age", "done": "not", "comment": ""},
+        {"point": "Age.", "done": "not", "comment": ""},
     ]
     asked = 0
 
@@ -171,7 +171,8 @@ def test_a_comparison_whose_points_have_no_words_is_asked_for_again() -> None:
 
     with FakeServer(answer=answer) as server:
         scores = asyncio.run(score_clini_eval(interview("en", True), settings(server)))
-    assert scores.comparison and [point.point for point in scores.comparison.points] == ["Age"]
+    assert scores.comparison and [point.point for point in scores.comparison.points] == ["Age."]
+    assert "\n- Age: not\n" in next(request.text for request in server.requests if request.name == "CliniEvalPoints")
     assert "nothing is compared" in [request for request in server.requests if request.name == "Comparison"][1].text
 
 
