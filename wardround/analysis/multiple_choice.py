@@ -1,7 +1,7 @@
 """Ask a finished run's cases as multiple-choice questions, with their own options or distractors stored in the run."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -45,10 +45,11 @@ class KeptOptions(Strict):
 class Formats:
     """A run's diagnoses in both formats."""
 
-    # MCQ_DIAGNOSIS, and the run's own DIAGNOSIS with the same options; in percent, failures counted as wrong
+    # MCQ_DIAGNOSIS, and the run's own DIAGNOSIS with the same options; in percent, a doctor's failures counted as wrong
     samples: dict[str, list[Sample]]
     answered: dict[str, list[Sample]]  # the same without failures
     cases: int  # number of cases in the run
+    unwritten: int  # number of these in neither score, as the writer of their options failed
     missing: list[str]  # what failed or cannot be asked, and why, one sentence each
 
 
@@ -56,7 +57,8 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
     """Ask the multiple-choice doctor about every case of a run, and score the run's diagnoses by the same options.
 
     ``models`` gives those of ``distractor_writer`` and ``mcq_doctor``, or ``default``. In the run directory, only
-    ``options.jsonl`` is written or extended.
+    ``options.jsonl`` is written or extended. A case whose options could not be written says nothing of a doctor: it is
+    in neither score, and its options are written when it is asked again.
 
     Raises:
         ConfigurationError: no run, its cases have changed, another process writes in it, or ``options.jsonl`` is
@@ -77,7 +79,11 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
         if (found := options_by_case.get(case_id))
     }
     answered = await answer_questions(list(questions.values()), context)
-    missing = [f"Case {case}: no options ({reason})." for case, reason in unwritten.items()]
+    missing = [f"Case {case.id}: no options (no diagnosis in the answer key)." for case in _without_key(asked.values())]
+    missing += [
+        f"Case {case}: no options ({reason}); it is in neither score, and the same command writes them again."
+        for case, reason in unwritten.items()
+    ]
     missing += [f"Case {case}: no {METRIC} ({reason})." for case, reason in answered.failures.items()]
     chosen = [questions[case] for case in answered.letters]
     given = {METRIC: mcq_diagnosis(chosen, answered.letters), "DIAGNOSIS": list[Sample]()}
@@ -91,10 +97,10 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
         else:
             wrong["DIAGNOSIS"].append(result.case_id)
     samples = {
-        name: [*given[name], *(Sample(case, 0.0) for case in failed if asked[case].key.diagnosis)]
+        name: [*given[name], *(Sample(case, 0.0) for case in failed if case in questions)]
         for name, failed in wrong.items()
     }
-    return Formats(samples, given, len(asked), missing)
+    return Formats(samples, given, len(asked), len(unwritten), missing)
 
 
 def whole_record(case: Case) -> str:
@@ -135,12 +141,12 @@ def other_diagnoses(case: Case) -> list[str]:
 async def _options_of(
     directory: RunDirectory, cases: list[Case], settings: ModelSettings
 ) -> tuple[dict[str, KeptOptions], dict[str, str]]:
-    """Return the options of the cases (their own, stored or newly written ones), and why a case has none."""
-    reasons = {case.id: "no diagnosis in the answer key" for case in cases if not case.key.diagnosis}
+    """Return the options of the cases (their own, stored or newly written ones), and why none could be written."""
+    keyless = {case.id for case in _without_key(cases)}
     own = {case.id: found for case in cases if (found := own_options(case))}
     by_case = kept_options(directory) | own
-    if all(case.id in by_case or case.id in reasons for case in cases):
-        return by_case, reasons
+    if by_case.keys() | keyless >= {case.id for case in cases}:
+        return by_case, {}
     with directory.adding_options() as add:
         by_case = kept_options(directory) | own
 
@@ -149,9 +155,13 @@ async def _options_of(
             add(written)
             by_case[case.id] = written
 
-        left = [case for case in cases if case.id not in by_case and case.id not in reasons]
-        reasons |= {case.id: reason for case, reason in (await ask_each(left, write)).failures}
-    return by_case, dict(sorted(reasons.items()))
+        left = [case for case in cases if case.id not in by_case.keys() | keyless]
+        failures = (await ask_each(left, write)).failures
+    return by_case, {case.id: reason for case, reason in failures}
+
+
+def _without_key(cases: Iterable[Case]) -> list[Case]:
+    return [case for case in cases if not case.key.diagnosis]
 
 
 def own_options(case: Case) -> KeptOptions | None:

@@ -29,4 +29,5 @@ def mcq(
     metrics, over_answered = (percentages(values) for values in (found.samples, found.answered))
     answered = {name: one for name, one in over_answered.items() if one.n < metrics[name].n}
     tables = [formats_compared(*found.answered.values())]
-    return Scores("mcq", "sound", found.cases, metrics, tables, found.missing, bool(answered), answered)
+    failed = bool(answered or found.unwritten)
+    return Scores("mcq", "sound", found.cases, metrics, tables, found.missing, failed, answered)

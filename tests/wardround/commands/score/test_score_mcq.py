@@ -14,7 +14,7 @@ from cases import Case, load_cases
 from scoring.aie.distractors import options
 from scoring.metrics.diagnosis_grade import name_agreement
 from tests.scoring.transcripts_of_ours import ENGLISH, aie_data, write
-from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.fake_server import ChatRequest, FakeServer, Fault
 from tests.support.runs import CASES, short, spec
 from tests.support.runs import results as results_of
 from tests.support.runs import run as run_experiment
@@ -155,6 +155,7 @@ def test_what_a_model_fails_at_is_wrong_with_its_reason_beside_the_mean_of_what_
         done = score("mcq", run, "--json", out, *models(server, "mcq_doctor", "distractor_writer"))
         assert done.exit_code == 1, done.output
         assert done.stdout.count("no options (unparseable_answer") == 1
+        assert metrics(out)["MCQ_DIAGNOSIS"]["n"] == 2  # who writes the options is not the doctor
         assert score("mcq", run).exit_code == 0  # the rules write the missing options
         done = score("mcq", run, "--json", out, *models(server, "mcq_doctor"))
     assert done.exit_code == 1 and done.stdout.count("no MCQ_DIAGNOSIS (unparseable_answer") == 1
@@ -162,6 +163,25 @@ def test_what_a_model_fails_at_is_wrong_with_its_reason_beside_the_mean_of_what_
     answered = json.loads(out.read_text("utf-8"))["answered"]
     assert answered.keys() == {"MCQ_DIAGNOSIS"}
     assert (answered["MCQ_DIAGNOSIS"]["mean"], answered["MCQ_DIAGNOSIS"]["share"]) == (100.0, pytest.approx(2 / 3))
+
+
+def test_a_case_whose_options_a_server_failed_to_write_is_in_neither_score_until_they_are_written(
+    run: Path, tmp_path: Path
+) -> None:
+    out, first = tmp_path / "scores.json", CASES[0].patient.chief_complaint
+
+    def ill(request: ChatRequest) -> Fault | None:
+        return "500" if "names" in (request.schema or {})["properties"] and first in request.text else None
+
+    with FakeServer(answer=played(), faults=ill) as server:
+        done = score("mcq", run, "--json", out, "--set", "max_attempts=1", *models(server, "default"))
+    assert done.exit_code == 1 and "it is in neither score, and the same command writes them again" in done.stdout
+    assert (metrics(out)["MCQ_DIAGNOSIS"]["n"], metrics(out)["MCQ_DIAGNOSIS"]["mean"]) == (2, 100)
+    assert metrics(out)["DIAGNOSIS"]["n"] == 2 and "answered" not in json.loads(out.read_text("utf-8"))
+    with FakeServer(answer=played()) as server:
+        done = score("mcq", run, "--json", out, *models(server, "default"))
+        assert len(server.requests) == 4  # one writer, three doctors
+    assert done.exit_code == 0 and metrics(out)["DIAGNOSIS"]["n"] == metrics(out)["MCQ_DIAGNOSIS"]["n"] == 3
 
 
 @pytest.mark.slow
