@@ -214,6 +214,18 @@ def label(name: str, language: Language) -> str:
     return name
 
 
+@cache
+def spellings_of(name: str) -> frozenset[str]:
+    """Return all spellings of the terms that have this name in some language, in any vocabulary."""
+    return frozenset(
+        spelling
+        for vocabulary in (DEPARTMENTS, CLINICHAT_DEPARTMENTS, SUB_DEPARTMENTS, EXAMINATION_ITEMS, TREATMENT_ITEMS)
+        for term in vocabulary.terms
+        if name in term.names
+        for spelling in term.spellings
+    )
+
+
 def labels(names: Sequence[str], language: Language) -> list[str]:
     """Return terms of one vocabulary in a language: `Surgery` is a department, but among treatments an operation."""
     for vocabulary in (TREATMENT_ITEMS, DEPARTMENTS):

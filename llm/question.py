@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Generic
@@ -16,9 +16,10 @@ from cases.dialogues import Message
 from cases.pictures import read_picture
 from cases.vocabulary import Language
 from llm.faults import what_is_wrong
+from llm.meant import as_meant, object_in
 from llm.narrowing import narrowed
 from llm.repetition import directions_in, names_in, undescribed
-from llm.replies import answer_in, find_json, in_whole_sentences, is_ended, mapped, unwrapped, without_list_marks
+from llm.replies import answer_in, in_whole_sentences, is_ended, mapped, unwrapped, without_list_marks
 from llm.role import Answer, Role, Speech, says_back
 from llm.schema import answer_schema, outline
 from prompts import load_prompt
@@ -123,7 +124,7 @@ async def typed_question(
         words=lambda schema: _answer_format(schema, language),
         fields=lambda schema: _words("fields", language, {"fields": outline(schema)}),
         checked=partial(role.checked, view),
-        read=lambda text, closed: _read(role, view, text, closed=closed),
+        read=lambda text, closed: _read(role, view, text, schema, closed=closed),
         whole=role.whole,
         slow=role.speech is not None,
         directions=frozenset(directions_in(f"{system}\n{user}\n{_answer_format({}, language)}") if role.speech else ()),
@@ -167,18 +168,20 @@ def _is_phrase(heading: str) -> bool:
     return " " in heading or (len(heading) > _LONGEST_WORD and not heading.isascii())
 
 
-def _read(role: Role[Answer], view: Any, text: str, *, closed: bool) -> Answer:
+def _read(role: Role[Answer], view: Any, text: str, schema: Mapping[str, Any], *, closed: bool) -> Answer:
     words = answer_in(text)
     # A role that only speaks may answer in words, unless they begin an object.
     is_speech = role.speech is not None and words and "{" not in words
-    given = words if is_speech else mapped(find_json(text), without_list_marks)
+    given = words if is_speech else mapped(object_in(text, schema), without_list_marks)
     inner = unwrapped(given, role.answer.model_fields.keys())
     try:
         answer = role.read(view, inner, closed=closed)
     except ValueError:
-        if inner is given:
+        meant = inner if is_speech else as_meant(inner, schema)
+        if meant == inner is given:
             raise
-        answer = role.read(view, given, closed=closed)  # the fault of what was given is told, not of what is in it
+        # The fault of what was given is told, not of what is in it.
+        answer = role.read(view, given if meant == inner else meant, closed=closed)
     own = role.speech.said(view) if closed and role.speech and role.speech.said else ""
     if says_back(getattr(answer, "text", ""), own):
         raise ValueError("text: you have just said the same, word for word; go on from what has been said since")

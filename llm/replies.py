@@ -54,6 +54,7 @@ _THOUGHT_END = re.compile(
 _TURN_END = re.compile(r"<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|>|<end_of_turn>|</s>")
 _MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>")
 _CALLS = ({"name", "arguments"}, {"name", "parameters"})  # the keys of a tool's call, written as text
+_STATE = {"status", "success", "code", "ok"}  # beside an answer, as in those of a web service
 
 
 # What marks an item of a list that was written as in a text: "1. Gout", "2) Asthma", "- Gout".
@@ -160,20 +161,32 @@ def _marked(item: str, place: int) -> bool:
     return found is not None and found["number"] in (None, str(place))
 
 
+def folded(key: str) -> str:
+    """Return a key without case, spaces and punctuation: ``Sub-Departments`` is ``sub_departments``."""
+    return "".join(filter(str.isalnum, key.casefold()))
+
+
 def unwrapped(value: Any, names: Set[str]) -> Any:
     """Return the object with one of the named fields inside objects of one other key or lists of one item, if any.
 
-    So too inside the call of a tool that a model wrote as text: its name and its arguments.
+    So too inside the call of a tool that a model wrote as text, its name and its arguments, and beside the state that a
+    web service gives with its answers. A field's name may be spelled in another way.
     """
+    own = set(map(folded, names))
     inner = value
-    while isinstance(inner, dict | list) and not (isinstance(inner, dict) and inner.keys() & names):
+    while isinstance(inner, dict | list) and not _has_one(inner, own):
         parts = inner
         if isinstance(inner, dict):
-            parts = [part for key, part in inner.items() if key != "name" or inner.keys() not in _CALLS]
+            beside = {"name"} if inner.keys() in _CALLS else _STATE
+            parts = [part for key, part in inner.items() if key not in beside or len(inner) == 1]
         if len(parts) != 1:
             break
         (inner,) = parts
-    return inner if isinstance(inner, dict) and inner.keys() & names else value
+    return inner if _has_one(inner, own) else value
+
+
+def _has_one(value: Any, names: Set[str]) -> bool:
+    return isinstance(value, dict) and not names.isdisjoint(map(folded, value))
 
 
 def _objects(text: str) -> Iterator[Any]:

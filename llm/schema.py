@@ -53,17 +53,17 @@ def outline(schema: Mapping[str, Any]) -> str:
 
 def _fields(node: Any, schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield each field of an object with its own fields or, if few, its allowed terms."""
-    for name, part in _resolved(node, schema).get("properties", {}).items():
-        part = _resolved(part, schema)
+    for name, part in resolved(node, schema).get("properties", {}).items():
+        part = resolved(part, schema)
         several = " []" if part.get("type") == "array" else ""
-        part = _resolved(part.get("items", part), schema)
+        part = resolved(part.get("items", part), schema)
         inner = ", ".join(_fields(part, schema))
         terms = part.get("enum", ["true", "false"] if part.get("type") == "boolean" else ())
         few = f": {' | '.join(map(str, terms))}" if 0 < len(terms) <= _FEW else ""
         yield f"{name}{several}{f' ({inner})' if inner else few}"
 
 
-def _resolved(node: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+def resolved(node: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Resolve references in a node of the schema, and take the first of its alternatives."""
     while "$ref" in node or "anyOf" in node:
         node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node["anyOf"][0]

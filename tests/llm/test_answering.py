@@ -74,8 +74,8 @@ async def test_who_says_what_is_said_of_the_form_speaks_anew() -> None:
 async def test_a_field_beside_all_that_were_asked_for_goes_back_once_and_is_then_left_out() -> None:
     said, call, asked = await put(lambda request: {"text": SAID, "confidence": 0.9})
     assert said.text == SAID and call.repaired and len(asked) == 2
-    with pytest.raises(AnswerError, match="text: Field required; Text: Extra inputs"):
-        await put(lambda request: {"Text": SAID})
+    with pytest.raises(AnswerError, match="text: Field required; words: Extra inputs"):
+        await put(lambda request: {"words": SAID})
 
 
 async def test_an_answer_that_a_filter_withheld_is_said_to_be_so() -> None:

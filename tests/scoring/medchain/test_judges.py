@@ -145,7 +145,7 @@ def test_a_verdict_that_stands_at_another_claim_is_asked_for_again() -> None:
     assert [verdict.entailed for verdict in judged.verdicts] == [False, True]
 
 
-@pytest.mark.parametrize("claims", [["a"] * 31, "a", None])
+@pytest.mark.parametrize("claims", [["a"] * 31, "a, b", None])
 def test_claims_out_of_the_answer_type_are_repaired_once_and_then_refused(claims: Any) -> None:
     with answering(Claims={"claims": claims}) as server, pytest.raises(AnswerError, match="not a valid Claims"):
         report(played(server))
