@@ -105,6 +105,7 @@ class ChatClient:
             RefusedError: the server will answer no question at all.
         """
         refusals: dict[str, str] = {}
+        odd: set[str] = set()
         faults: list[str] = []
         if self.forms.unbound:
             question = question.as_wide()
@@ -129,6 +130,7 @@ class ChatClient:
                 if is_of_the_prompt(str(error)) and str(error) in refusals.values():
                     raise self._unanswered(str(error), refusals, patience) from error  # said twice, it will not pass
                 refusals[form], forms = str(error), lesser
+                odd |= {form} if error.odd else set()
                 continue
             except (RefusedError, ContextLengthError):
                 raise
@@ -140,7 +142,7 @@ class ChatClient:
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "ignored", lesser
                 continue
-            self.forms.remember(form, question.name, refusals)
+            self.forms.remember(form, question.name, refusals, odd)
             cut = is_cut_off(message)
             return Reply(
                 text_of(message),

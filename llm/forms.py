@@ -45,7 +45,9 @@ _log = logging.getLogger(__name__)
 
 
 class FormRefusedError(RuntimeError):
-    """The server does not accept the form in which an answer was requested."""
+    """The server does not accept the form in which an answer was requested; ``odd`` if its words do not say so."""
+
+    odd = False
 
 
 class ParameterRefusedError(RuntimeError):
@@ -63,6 +65,7 @@ class Forms:
     left_out: set[str] = field(default_factory=set)
     blind: bool = False
     unbound: bool = False  # the server refuses lengths and lists of numbers in a schema
+    _doubted: set[tuple[str, str]] = field(default_factory=set)  # form and answer type, refused once in odd words
     _misfits: Counter[str] = field(default_factory=Counter)
 
     def of(self, answer: str) -> list[str]:
@@ -103,7 +106,9 @@ class Forms:
                 self.blind = True
                 raise ParameterRefusedError("pictures") from error
             if form != PLAIN and self._is_refusal(form, error, faults):
-                raise FormRefusedError(brief(error)) from error
+                refused = FormRefusedError(brief(error))
+                refused.odd = (status_of(error) or 0) < 500 and not _SAYS["of_the_form"].search(words_of(error))
+                raise refused from error
             raise
 
     def _is_refusal(self, form: str, error: Exception, faults: list[str]) -> bool:
@@ -118,20 +123,27 @@ class Forms:
         faults.append(fault)
         return status == 500 and form not in self.took and faults.count(fault) >= _SAME_FAULT
 
-    def remember(self, form: str, answer: str, refusals: Mapping[str, str]) -> None:
+    def remember(self, form: str, answer: str, refusals: Mapping[str, str], odd: Collection[str] = ()) -> None:
         """Go on with a form that worked for an answer type, and stop using those that were refused for it.
 
-        A form that has worked for the type was refused for this one request; the next asks in it again.
+        A form that has worked for the type was refused for this one request; the next asks in it again. It does so once
+        after a single refusal that does not speak of the form, or one odd fault would change the form of all answers.
 
         Args:
             form: the form that worked.
             answer: the name of the answer type.
             refusals: the server's message by refused form.
+            odd: the forms whose refusal does not speak of the form.
         """
         if form in self.took:
             self.worked.add((form, answer))
-        held = {(refused, answer) for refused, why in refusals.items() if is_held_against_the_form(why)}
-        self.refused |= held - self.worked
+        held = {(refused, answer) for refused, why in refusals.items() if is_held_against_the_form(why)} - self.worked
+        doubted = {form for form, name in self._doubted if name == answer or form not in self.took}
+        first = {(refused, name) for refused, name in held if refused in odd and refused not in doubted}
+        if len(refusals) == 1:
+            self._doubted |= first
+            held -= first
+        self.refused |= held
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
         """Whether a reply shows that the server ignored the form; if cut off, declined or empty, it does not."""

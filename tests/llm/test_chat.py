@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -419,6 +419,38 @@ async def test_a_second_bad_answer_is_a_failure_and_never_a_guess(
     assert "not a valid Opinion, even after a repair" in error
     assert call.error == f"unparseable_answer: {error}" and call.answer is None
     assert len([status for status in statuses(server) if status == 200]) == 2
+
+
+def odd(times: int) -> Callable[[ChatRequest], tuple[int, str] | None]:
+    """A server that refuses so many requests in the strictest form, with words that say nothing of it."""
+    left = [(400, "Bad request")] * times
+
+    def refusing(request: ChatRequest) -> tuple[int, str] | None:
+        return left.pop() if left and request.mode == "json_schema" else None
+
+    return refusing
+
+
+async def test_after_a_first_odd_refusal_the_strictest_form_is_tried_once_more() -> None:
+    with FakeServer(answer=lambda request: GOOD, refusal=odd(1)) as server:
+        calls = [(await put(served(server)))[1] for _ in range(3)]
+    assert [(call.form, call.attempts) for call in calls] == [
+        ("json_object", 2),
+        ("json_schema", 1),
+        ("json_schema", 1),
+    ]
+
+
+async def test_a_form_that_is_refused_twice_in_odd_words_is_given_up() -> None:
+    with FakeServer(answer=lambda request: GOOD, refusal=odd(9)) as server:
+        calls = [(await put(served(server)))[1] for _ in range(4)]
+    assert {call.form for call in calls} == {"json_object"} and [call.attempts for call in calls] == [2, 2, 1, 1]
+
+
+async def test_a_refusal_that_speaks_of_the_form_is_not_tried_again() -> None:
+    with FakeServer(answer=lambda request: GOOD, supports=("json_object", "text")) as server:
+        calls = [(await put(served(server)))[1] for _ in range(2)]
+    assert [call.attempts for call in calls] == [2, 1]
 
 
 @in_every_form
