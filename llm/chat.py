@@ -28,6 +28,7 @@ from llm.forms import (
     Forms,
     ParameterRefusedError,
     forms_of,
+    is_blank,
     is_cut_off,
     is_declined,
     is_held_against_the_form,
@@ -130,7 +131,8 @@ class ChatClient:
                 if is_of_the_prompt(str(error)) and str(error) in refusals.values():
                     raise self._unanswered(str(error), refusals, patience) from error  # said twice, it will not pass
                 refusals[form], forms = str(error), lesser
-                odd |= {form} if error.odd else set()
+                if error.odd:
+                    odd.add(form)
                 continue
             except (RefusedError, ContextLengthError):
                 raise
@@ -138,6 +140,10 @@ class ChatClient:
                 if why := self._refuses_all(error, refusals):
                     raise self._refused(why, error) from error
                 raise self._unanswered(brief(error), refusals, patience) from error
+            if is_blank(form, message, question.schema):
+                refusals[form], forms = "an empty object", lesser
+                odd.add(form)
+                continue
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
                 refusals[form], forms = "ignored", lesser

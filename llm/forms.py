@@ -159,6 +159,12 @@ class Forms:
         return self._misfits[form] >= _SAME_FAULT
 
 
+def is_blank(form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
+    """Whether a reply is an empty object, as from servers that lose a tool's arguments: another form may bring them."""
+    is_due = form != PLAIN and bool(schema.get("required")) and not is_declined(message)
+    return is_due and text_of(message).strip() == "{}"
+
+
 def is_of_the_prompt(why: str) -> bool:
     """Whether a filter refuses this one prompt, and not what the model wrote."""
     return bool(_SAYS["of_the_prompt"].search(why)) and not _SAYS["of_the_output"].search(why)

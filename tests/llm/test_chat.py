@@ -453,6 +453,30 @@ async def test_a_refusal_that_speaks_of_the_form_is_not_tried_again() -> None:
     assert [call.attempts for call in calls] == [2, 1]
 
 
+@pytest.mark.parametrize("form", ["tools", "json_object"])
+async def test_an_empty_object_is_asked_for_in_another_form_at_once(form: str) -> None:
+    """Two of three questions were lost: each repair was a call without arguments, too."""
+
+    def answer(request: ChatRequest) -> Any:
+        return {} if request.mode == form else GOOD
+
+    with FakeServer(answer=answer, supports=(form, "text")) as server:
+        asked = [await put(served(server)) for _ in range(3)]
+    assert all(opinion == OPINION and not call.repaired for opinion, call in asked)
+    assert {call.form for _, call in asked} == {"text"} and [call.attempts for _, call in asked] == [4, 1, 1]
+
+
+async def test_an_empty_object_from_a_form_that_has_worked_changes_this_answer_alone() -> None:
+    replies: list[dict[str, Any]] = [GOOD, {}, GOOD, GOOD]
+    with FakeServer(answer=lambda request: replies.pop(0)) as server:
+        calls = [(await put(served(server)))[1] for _ in range(3)]
+    assert [(call.form, call.attempts) for call in calls] == [
+        ("json_schema", 1),
+        ("json_object", 2),
+        ("json_schema", 1),
+    ]
+
+
 @in_every_form
 async def test_the_repair_quotes_the_answer_and_what_is_wrong_with_it(supports: Collection[str], form: str) -> None:
     wrong = {**GOOD, "accepted": "perhaps", "reason": None}
