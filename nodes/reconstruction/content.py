@@ -149,10 +149,8 @@ def other_number(parsed: ParsedDialogue) -> Iterator[Finding]:
         for wording, readings in spoken_numbers(message.content) if unsaid else ():
             in_place = {one for one in unsaid if any(_is_year(one) == _is_year(value) for value in readings[0])}
             if in_place and not any(each <= known | parts | {0, 1} for each in readings):
-                yield (
-                    f"{wording!r}, but nobody says the note's {', '.join(f'{one:g}' for one in sorted(in_place))}",
-                    number,
-                )
+                unsaid_ones = facts_in_words((f"{one:g}" for one in sorted(in_place)), parsed.language)
+                yield f"{wording!r}, but nobody says the note's {unsaid_ones}", number
 
 
 def _unsaid_numbers(parsed: ParsedDialogue, known: frozenset[float]) -> set[float]:

@@ -81,10 +81,8 @@ def other_medicine(parsed: ParsedDialogue) -> Iterator[Finding]:
         }
         new = {name for name in named - known if unmentioned or not _PATTERNS["sold_freely"].search(name)}
         if new:
-            yield (
-                f"{', '.join(sorted(new))}: the note names {', '.join(sorted(unmentioned)) or 'no such medicine'}",
-                number,
-            )
+            named_here, named_there = (facts_in_words(sorted(names), parsed.language) for names in (new, unmentioned))
+            yield f"{named_here}: the note names {named_there or 'no such medicine'}", number
 
 
 def other_allergy(parsed: ParsedDialogue) -> Iterator[Finding]:
