@@ -43,9 +43,12 @@ def test_a_disease_that_is_ruled_out_meets_no_code(attack: str) -> None:
 @pytest.mark.parametrize(
     "attack",
     [["no pneumonia"], ["Pneumonia excluded"], ["Pneumonia or asthma"], ["everything but pneumonia"], ["肺炎"],
-     ["Pneumonia, give 5"], ["Pneumonia", "Asthma", "Gout", "Sepsis", "Flu"], ["Asthma", "Gout", "Pneumonia"],
-     ["pneu\u200bmonia"]],
+     ["Pneumonia, give 5"], ["Pneumonia", "Asthma", "Gout", "Sepsis", "Flu"], ["Asthma", "Gout", "Pneumonia"]],
 )  # fmt: skip
-def test_by_rules_a_diagnosis_denied_hidden_or_among_many_is_at_most_partly_right(attack: list[str]) -> None:
+def test_by_rules_a_diagnosis_denied_or_among_many_is_at_most_partly_right(attack: list[str]) -> None:
     right, given = grade_offline(["Pneumonia"], ["Pneumonia"]), grade_offline(attack, ["Pneumonia"])
     assert right and given and given.level <= 3 < right.level
+
+
+def test_by_rules_a_diagnosis_with_an_invisible_character_is_what_it_looks_like() -> None:
+    assert grade_offline(["pneu\u200bmonia"], ["Pneumonia"]) == grade_offline(["Pneumonia"], ["Pneumonia"])

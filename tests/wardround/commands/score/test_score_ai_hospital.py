@@ -80,7 +80,7 @@ def test_every_faulty_record_is_named_and_nothing_is_written(write: Any, tmp_pat
     for suite in ("mvme", "icd10"):
         result = run(suite, file, "--json", out)
         assert result.exit_code == 2 and result.stdout == "" and not out.exists()
-        assert "line 2, reference_diagnosis" in result.stderr and "line 3, choices.diagnosis" in result.stderr
+        assert "line 2, reference_diagnosis" in result.stderr and "line 3: diagnosis_choice" in result.stderr
 
 
 @pytest.mark.parametrize("suite", ["mvme", "icd10", "consensus"])
