@@ -107,6 +107,7 @@ class ChatClient:
         """
         refusals: dict[str, str] = {}
         odd: set[str] = set()
+        doubted = self.forms.doubted(question.name)
         faults: list[str] = []
         if self.forms.unbound:
             question = question.as_wide()
@@ -131,8 +132,7 @@ class ChatClient:
                 if is_of_the_prompt(str(error)) and str(error) in refusals.values():
                     raise self._unanswered(str(error), refusals, patience) from error  # said twice, it will not pass
                 refusals[form], forms = str(error), lesser
-                if error.odd:
-                    odd.add(form)
+                odd |= {form} - doubted if error.odd else set()
                 continue
             except (RefusedError, ContextLengthError):
                 raise
@@ -142,7 +142,7 @@ class ChatClient:
                 raise self._unanswered(brief(error), refusals, patience) from error
             if is_blank(form, message, question.schema):
                 refusals[form], forms = "an empty object", lesser
-                odd.add(form)
+                odd |= {form} - doubted
                 continue
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):

@@ -133,17 +133,19 @@ class Forms:
             form: the form that worked.
             answer: the name of the answer type.
             refusals: the server's message by refused form.
-            odd: the forms whose refusal does not speak of the form.
+            odd: the forms whose refusal does not speak of the form, not doubted when the question was put.
         """
         if form in self.took:
             self.worked.add((form, answer))
         held = {(refused, answer) for refused, why in refusals.items() if is_held_against_the_form(why)} - self.worked
-        doubted = {form for form, name in self._doubted if name == answer or form not in self.took}
-        first = {(refused, name) for refused, name in held if refused in odd and refused not in doubted}
-        if len(refusals) == 1:
-            self._doubted |= first
-            held -= first
-        self.refused |= held
+        if len(refusals) == 1 and odd:
+            self._doubted |= held
+        else:
+            self.refused |= held
+
+    def doubted(self, answer: str) -> frozenset[str]:
+        """Return the forms that were refused once for an answer type, or, if they never worked, for any."""
+        return frozenset(form for form, name in self._doubted if name == answer or form not in self.took)
 
     def is_ignored(self, form: str, message: AIMessage, schema: Mapping[str, Any]) -> bool:
         """Whether a reply shows that the server ignored the form; if cut off, declined or empty, it does not."""

@@ -441,6 +441,13 @@ async def test_after_a_first_odd_refusal_the_strictest_form_is_tried_once_more()
     ]
 
 
+async def test_odd_refusals_of_questions_put_at_once_are_one() -> None:
+    with FakeServer(answer=lambda request: GOOD, refusal=odd(3)) as server:
+        await asyncio.gather(*(put(served(server)) for _ in range(3)))
+        _, call = await put(served(server))
+    assert (call.form, call.attempts) == ("json_schema", 1)
+
+
 async def test_a_form_that_is_refused_twice_in_odd_words_is_given_up() -> None:
     with FakeServer(answer=lambda request: GOOD, refusal=odd(9)) as server:
         calls = [(await put(served(server)))[1] for _ in range(4)]
