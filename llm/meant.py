@@ -26,6 +26,7 @@ _BETWEEN_TERMS = re.compile(r"[;；、,，/|\n]|\band\b|以及|[和及与]")
 _BETWEEN_TEXTS = re.compile(r"[;；\n]")
 # What is in brackets belongs to what is before them.
 _IN_BRACKETS = re.compile(r"[（(][^）)]{0,200}[;；\n]")
+_ENTRY = frozenset({"name", "description"})  # the keys of an object that small models make of each name in a list
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ESCAPED = re.compile(r"\{\s*&(?:quot|#34|#x22);")  # the beginning of an object, escaped as for a page
 _LABEL = re.compile(r"^[ \t>#*_`-]{0,9}([^\W\d_][\w -]{0,40}?)[ *_`]{0,9}[:：][\s*_`]*", re.MULTILINE)
@@ -138,6 +139,8 @@ def _spellings(terms: tuple[str, ...]) -> frozenset[str]:
 
 
 def _text(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict) and "name" in value and value.keys() <= _ENTRY:
+        value = value["name"]
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or value in node.get("enum", (value,)):
