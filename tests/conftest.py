@@ -30,9 +30,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 @pytest.fixture(autouse=True)
 def _nothing_known_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take over nothing from another test, whose server may have had the same port."""
-    from llm import forms
+    from llm import forms, throttle
 
     monkeypatch.setattr(forms, "_known", {})
+    monkeypatch.setattr(throttle, "_throttles", {})
 
 
 # Files that share a process to pay once for importing PyTorch (8 s), or the program into the process from which

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import Field, create_model
+from pydantic import create_model
 
 from cases.strict import Strict
 from cases.text.sentences import entries
@@ -150,4 +150,4 @@ def _closed_choice(letters: tuple[str, ...]) -> type[Choice]:
         return text
 
     letter: Any = Annotated[str, *given(one_of_them, letters)]
-    return create_model("Choice", __base__=Choice, letter=(letter, Field(description="The letter of one option.")))
+    return create_model("Choice", __base__=Choice, __doc__=Choice.__doc__, letter=letter)

@@ -225,8 +225,7 @@ async def test_a_slot_that_is_given_in_the_moment_of_cancelling_is_not_lost() ->
     assert await asyncio.wait_for(one(), 1) == "in"
 
 
-async def test_the_snapshot_tells_what_is_allowed_under_way_and_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm.throttle._throttles", {})  # an earlier test's server may have had the same port
+async def test_the_snapshot_tells_what_is_allowed_under_way_and_waiting() -> None:
     with FakeServer() as server:
         server.hold_answers(0)
         name = f"openai@{server.base_url}"
