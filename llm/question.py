@@ -178,7 +178,7 @@ def _read(role: Role[Answer], view: Any, text: str, schema: Mapping[str, Any], *
         answer = role.read(view, inner, closed=closed)
     except ValueError:
         meant = inner if is_speech else as_meant(inner, schema)
-        if meant == inner is given:
+        if inner is given and meant == inner:
             raise
         # The fault of what was given is told, not of what is in it.
         answer = role.read(view, given if meant == inner else meant, closed=closed)

@@ -55,8 +55,6 @@ _TURN_END = re.compile(r"<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|
 _MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>")
 _CALLS = ({"name", "arguments"}, {"name", "parameters"})  # the keys of a tool's call, written as text
 _STATE = {"status", "success", "code", "ok"}  # beside an answer, as in those of a web service
-
-
 # What marks an item of a list that was written as in a text: "1. Gout", "2) Asthma", "- Gout".
 _LIST_MARK = re.compile(r"\s*(?:[-*•]\s+|[(（]?(?P<number>\d+)(?:[)）、]|[.．](?!\d))\s*)")
 

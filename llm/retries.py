@@ -55,7 +55,6 @@ _REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((400, 404), "no_chat", "it does not serve this model for chats; name another"),
     ((404,), "no_model", _NO_MODEL),
     ((400, 404, 410), "no_model_here", _NO_MODEL),
-    ((405,), "anything", NO_API),
     ((500,), "no_api", NO_API),
     ((400, 500), "no_memory", "it has too little memory for this model"),
 )
@@ -163,6 +162,8 @@ def refusal(error: BaseException) -> str | None:
         return "the proxy (HTTPS_PROXY or HTTP_PROXY) wants another name and password"
     if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
         return {401: _NO_KEY, 402: _UNPAID, 403: "access is denied"}[status]
+    if status == 405:
+        return NO_API
     if why := next((why for statuses, said, why in _REFUSALS if status in statuses and _SAYS[said].search(text)), None):
         return why
     cause = str(root_cause(error)) if status is None else ""

@@ -43,9 +43,8 @@ def load_descriptions(language: Language) -> Mapping[str, str]:
         PromptError: a file is invalid.
     """
     found: dict[str, str] = {}
-    for path in (
-        folder / language / f"{DESCRIPTIONS}.toml" for folder in reversed(prompt_folders()) if is_language(language)
-    ):
+    for folder in reversed(prompt_folders()) if is_language(language) else ():
+        path = folder / language / f"{DESCRIPTIONS}.toml"
         try:
             words = tomllib.loads(path.read_text("utf-8-sig")) if path.is_file() else {}
         except (OSError, ValueError) as error:

@@ -316,8 +316,8 @@ def is_understood(words: str, language: Language) -> bool:
 def asks_of_the_story(words: str, language: Language) -> bool:
     """Whether a question probably asks for the story of the complaint: "Is the pain worse at night?"."""
     of_the_story = {name for about in subjects().values() if about.story for name in about.tells}
-    asked = shares(words, language)
-    return float(sum(asked[matters_told().index(name)] for name in of_the_story)) >= _MIN_OF_THE_STORY
+    asked = zip(matters_told(), shares(words, language), strict=True)
+    return float(sum(share for name, share in asked if name in of_the_story)) >= _MIN_OF_THE_STORY
 
 
 def _of_the_part_of(subject: str) -> list[str]:
