@@ -6,9 +6,19 @@ Unknown fields are errors, so that typos are found.
 import errno
 import os
 from collections.abc import Callable, Hashable
-from typing import Annotated, Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -61,6 +71,25 @@ def _not_boolean(value: Any) -> Any:
 
 
 NotBoolean = BeforeValidator(_not_boolean)  # for numbers: true would be read as 1
+
+
+class OwnNumbers(BaseModel):
+    """Base of settings: where a number is expected, true and false are refused."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _without_booleans(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, bool):
+            return value
+        kinds = _kinds(cls.model_fields[str(info.field_name)].annotation)
+        return value if bool in kinds or not {int, float} & kinds else _not_boolean(value)
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """Return the types of which a value may be, without what only describes or joins them."""
+    if get_origin(annotation) in (Annotated, Union, UnionType):
+        return {kind for one in get_args(annotation) for kind in _kinds(one)}
+    return {annotation} if isinstance(annotation, type) else set()
 
 
 def each_once(by: Callable[[Any], Hashable] = lambda entry: entry) -> Any:

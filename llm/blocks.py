@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from cases.strict import PathName, Strict
+from cases.strict import OwnNumbers, PathName, Strict
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT
@@ -24,7 +24,7 @@ _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 _SECRET_FIELD = re.compile(r"api_?key|secret|password|credential|authorization", re.IGNORECASE)
 
 
-class ModelBlock(Strict):
+class ModelBlock(OwnNumbers, Strict):
     """A model with parameters of its own; for those that are left out, the run's settings apply.
 
     Two roles that use one model with different parameters need two blocks. Keys are read from the environment, because

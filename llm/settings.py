@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from cases.strict import PathName
+from cases.strict import OwnNumbers, PathName
 from cases.vocabulary import one_tag
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.errors import ModelSpecError
@@ -16,7 +16,7 @@ from llm.specs import WITHOUT_MODEL, check_models
 from prompts import SpokenLanguage
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(OwnNumbers):
     """The model of each role and the limits of a call. Graph contexts extend it."""
 
     # Values include URLs, which may contain secrets.

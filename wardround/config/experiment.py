@@ -12,7 +12,7 @@ from cases import Case
 from cases.case import Split
 from cases.files import BUILTIN
 from cases.registry import NameIn
-from cases.strict import HomePathName, PathName, Strict, home_path
+from cases.strict import HomePathName, OwnNumbers, PathName, Strict, home_path
 from cases.validation import InputError
 from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks
@@ -64,7 +64,7 @@ class ConfigurationError(InputError):
     """An experiment that cannot be run as written; the message says where, and the remedy."""
 
 
-class Data(Strict):
+class Data(OwnNumbers, Strict):
     """The cases to run."""
 
     cases: HomePathName = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
@@ -144,7 +144,7 @@ class AllLimits(Strict):
         return roles
 
 
-class Run(Strict):
+class Run(OwnNumbers, Strict):
     """How the cases are run. These settings do not change results."""
 
     concurrency: int = Field(4, ge=1, description="Number of cases to run at the same time.")
@@ -172,7 +172,7 @@ def _load(names: list[str]) -> list[str]:
     return list(dict.fromkeys(plugin.source for plugin in load_plugins(names)))
 
 
-class Experiment(Strict):
+class Experiment(OwnNumbers, Strict):
     """One experiment: a graph over cases, with a model for each role, scored by one suite."""
 
     # These two are validated first: later fields may name what they register.
