@@ -4,7 +4,7 @@ from typing import Literal
 
 from cases.vocabulary import Language
 from nodes.offline.hearing import heard_tests
-from nodes.offline.meaning import kind_label
+from nodes.offline.kinds import kind_label
 from nodes.offline.orders import is_specific
 
 Kind = Literal["inquiry", "advice", "demand", "other_topic", "conclusion"]

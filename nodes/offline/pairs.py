@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language
+from nodes.offline.classifiers import PAIR_WEIGHTS, heard, shares, told_shares
 from nodes.offline.consultation_words import Concept, in_known_words, pattern
-from nodes.offline.meaning import PAIR_WEIGHTS, heard, shares, subject_of, told_shares, words_of
+from nodes.offline.meaning import subject_of
+from nodes.offline.subjects import words_of
 from nodes.offline.topics import Topic, topic_of, words_in
 from retrieval import MULTILINGUAL_MODEL, embed
 

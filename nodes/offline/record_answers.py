@@ -9,25 +9,22 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
+from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
+from nodes.offline.kinds import is_asking, kind_label
 from nodes.offline.meaning import (
     asks_of_the_story,
-    clauses,
-    is_asking,
     is_rather_of_a_subject,
     is_silent,
     is_surely_heard,
     is_understood,
-    kind_label,
-    kind_named,
-    matters_told,
     subject_of,
-    subjects,
 )
 from nodes.offline.pairs import answer_scores, has, with_known_words
 from nodes.offline.relevance import answering, support_of, without_the_family
+from nodes.offline.subjects import kind_named, matters_told, subjects
 from nodes.offline.topics import topic_of, words_in
 from nodes.patients.own_words import said_of, unsaid
 from nodes.reconstruction.lay_speech import capitalised

@@ -12,22 +12,14 @@ from numpy.typing import NDArray
 
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language, patterns
+from nodes.offline.classifiers import shares, told_shares
+from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import concepts, in_known_words
-from nodes.offline.meaning import (
-    ASKS,
-    clauses,
-    is_asking,
-    is_surely_heard,
-    kind_label,
-    matters_told,
-    shares,
-    subject_of,
-    subjects,
-    subjects_heard,
-    told_shares,
-)
+from nodes.offline.kinds import is_asking, kind_label
+from nodes.offline.meaning import ASKS, is_surely_heard, subject_of, subjects_heard
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.pairs import answer_scores, with_known_words
+from nodes.offline.subjects import matters_told, subjects
 from nodes.offline.topics import topic_of
 
 _PATTERNS = patterns("nodes.offline", "patterns")

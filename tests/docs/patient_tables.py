@@ -14,8 +14,9 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
-from nodes.offline.meaning import kind_label, kind_named
+from nodes.offline.kinds import kind_label
 from nodes.offline.record_answers import denial, facts_for
+from nodes.offline.subjects import kind_named
 from prompts import load_words
 from tests.docs.simulator_tables import PAGE, with_region
 from tests.nodes.offline.test_everyday_wordings import (

@@ -9,7 +9,7 @@ from cases import load_cases
 from cases.text.fact_preservation import terms_in
 from cases.text.ordered_tests import ordered_tests
 from llm.transport import certificates
-from nodes.offline.meaning import subjects, words_of
+from nodes.offline.subjects import subjects, words_of
 from nodes.offline.topics import topic_of
 from prompts.complete import warm_up
 from scoring.metrics.claims import stated

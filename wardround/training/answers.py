@@ -18,11 +18,12 @@ from cases import Case, load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.vocabulary import data_file
+from nodes.offline.classifiers import PAIR_WEIGHTS, heard, list_features
 from nodes.offline.consultation_words import concepts
 from nodes.offline.grams import hashed_grams
-from nodes.offline.meaning import PAIR_WEIGHTS, heard, kind_named, list_features, matters_told, subjects
 from nodes.offline.pairs import features as pair_features
 from nodes.offline.pairs import in_everyday_words, meanings, said_in, tells_where
+from nodes.offline.subjects import kind_named, matters_told, subjects
 from nodes.offline.topics import topic_of
 from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files

@@ -7,7 +7,7 @@ not. Run this again when one of them changes (a test says when).
 import numpy as np
 from numpy.typing import NDArray
 
-from nodes.offline.meaning import questions, wordings
+from nodes.offline.subjects import questions, wordings
 from scoring.clini_eval.declined import WEIGHTS, features, sentences_to_learn
 from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 

@@ -15,8 +15,9 @@ from cases.text.record_sentences import HISTORIES, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, Language
 from graphs import clinical_workflow
+from nodes.offline.classifiers import heard
+from nodes.offline.clauses import clauses, split
 from nodes.offline.hearing import weighed_texts
-from nodes.offline.meaning import clauses, heard, split
 from nodes.offline.pairs import said_in
 from nodes.offline.whole_picture import clinic_names
 from prompts import load_words

@@ -13,7 +13,7 @@ from cases import Case, load_cases
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, data_file
-from nodes.offline.meaning import matters_told
+from nodes.offline.subjects import matters_told
 from scoring.aie.simulator_set import read_items, shipped_files
 from wardround.training.fitting import LANGUAGES
 

@@ -1,4 +1,4 @@
-"""What questions ask for and what recorded sentences tell: the two heads of `nodes/offline/meaning.py` over matters.
+"""What questions ask for and what recorded sentences tell: two of the heads of `nodes/offline/classifiers.py`.
 
 Each is fitted to all of its training data, and once without each fold: the classifier of answers
 (`wardround.training.answers`) learns from what they predict of data that they have not seen.
@@ -11,16 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import Language
+from nodes.offline.classifiers import asked_features, shared, told_features
 from nodes.offline.grams import BUCKETS
-from nodes.offline.meaning import (
-    asked_features,
-    further_questions,
-    matters_told,
-    shared,
-    subjects,
-    told_features,
-    wordings,
-)
+from nodes.offline.subjects import further_questions, matters_told, subjects, wordings
 from wardround.training.asked_of_imported import topic_wordings
 from wardround.training.fitting import LANGUAGES, fitted_to_known, fitted_to_shares, scored
 from wardround.training.labelled import Asked, LabelledSentence, matter_named

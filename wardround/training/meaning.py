@@ -11,18 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.vocabulary import Language
-from nodes.offline.meaning import (
-    KINDS,
-    WEIGHTS,
-    features,
-    further_questions,
-    heard,
-    idioms,
-    list_features,
-    questions,
-    subjects,
-    wordings,
-)
+from nodes.offline.classifiers import WEIGHTS, features, heard, list_features
+from nodes.offline.subjects import KINDS, further_questions, idioms, questions, subjects, wordings
 from prompts import mark
 from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 from wardround.training.labelled import labelled_turns
@@ -80,7 +70,7 @@ def fingerprint() -> str:
 
 
 def train() -> dict[str, NDArray[np.generic]]:
-    """Return the weights of kind and subject in `nodes/offline/meaning.py`, in half precision, for both languages."""
+    """Return the weights of kind and subject (`nodes/offline/classifiers.py`): half precision, both languages."""
     kinds = list(dict.fromkeys([*wordings("en"), *KINDS]))
     asked = seen({language: subjects_to_learn(language) for language in LANGUAGES})
     return {

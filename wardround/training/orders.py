@@ -13,7 +13,7 @@ from cases.text.ordered_tests import ordered_tests
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, normalise
 from nodes.offline.hearing import NO_ORDER, WEIGHTS, named_orders, order_wordings, weighed_sentences
-from nodes.offline.meaning import wordings
+from nodes.offline.subjects import wordings
 from retrieval import MULTILINGUAL_MODEL, embed
 from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
 from wardround.training.labelled import labelled_turns

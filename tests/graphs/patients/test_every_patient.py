@@ -15,7 +15,7 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
 from nodes.context import Context
-from nodes.offline.meaning import idioms, subjects, wordings
+from nodes.offline.subjects import idioms, subjects, wordings
 from nodes.patients.own_words import said_of, voice_of
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cases.vocabulary import Language
+from nodes.offline.classifiers import PAIR_WEIGHTS, asked_features, shared, shares
 from nodes.offline.grams import BUCKETS, hashed_grams
-from nodes.offline.meaning import PAIR_WEIGHTS, asked_features, matters_told, shared, shares
+from nodes.offline.subjects import matters_told
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from cases.vocabulary import PHYSICAL_ITEMS, Language, normalise
 from graphs.patient_turn import patient_turn_of
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.hearing import NO_ORDER, heard_items, heard_tests, named_orders, order_wordings, weighed_texts
-from nodes.offline.meaning import subjects, wordings
+from nodes.offline.subjects import subjects, wordings
 from nodes.patients.filed_results import asked_for
 from nodes.state.chart import Turn
 from nodes.workflow.order_extraction import DialogueView, items_by_name

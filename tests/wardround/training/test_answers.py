@@ -12,7 +12,8 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.meaning import PAIR_WEIGHTS, WEIGHTS, matters_told, subjects
+from nodes.offline.classifiers import PAIR_WEIGHTS, WEIGHTS
+from nodes.offline.subjects import matters_told, subjects
 from prompts import load_words
 from wardround.training import answers as training
 from wardround.training.answers import fingerprint

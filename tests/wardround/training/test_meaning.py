@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from nodes.offline.meaning import KINDS, WEIGHTS, subjects, wordings
+from nodes.offline.classifiers import WEIGHTS
 from nodes.offline.orders import is_specific
+from nodes.offline.subjects import KINDS, subjects, wordings
 from wardround.training import meaning as training
 from wardround.training.meaning import fingerprint
 
@@ -22,5 +23,5 @@ def test_wordings_that_the_lists_read_in_another_way_are_other_training_data(mon
     monkeypatch.setattr(training, "subjects_to_learn", lambda language: [("Do you smoke?", "smoking")])
     before = fingerprint()
     assert fingerprint() == before
-    monkeypatch.setattr("nodes.offline.meaning.is_specific", lambda *words: not is_specific(*words))
+    monkeypatch.setattr("nodes.offline.classifiers.is_specific", lambda *words: not is_specific(*words))
     assert fingerprint() != before
