@@ -5,10 +5,11 @@ import inspect
 import os
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+from unicodedata import normalize
 
 from pydantic import BaseModel, ValidationError
 
@@ -33,6 +34,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"expected one of {', '.join(known)}"
     shown = sorted(get_close_matches(name, known, _SHOWN, cutoff=0.0))
     return f"expected one of {len(known)} names, such as {', '.join(shown)}"
+
+
+def suggestion(name: str, known: Collection[str], otherwise: str = "") -> str:
+    """Suggest up to three known names like an unknown one; ``otherwise`` if none is like it."""
+    if alike := [one for one in known if normalize("NFC", one) == normalize("NFC", name)]:
+        return f"did you mean {alike[0]!r}, which looks the same in other characters?"
+    close = [one for one in known if name and one.startswith(name)][:3] or get_close_matches(name, known, n=3)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise
 
 
 def faults(error: ValidationError, of: Any = None) -> "list[ErrorDetails]":

@@ -1,6 +1,5 @@
 """The model map: the model of each role, validated before the first call."""
 
-import difflib
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -9,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from cases.strict import nameable
-from cases.validation import nearest
+from cases.validation import nearest, suggestion
 from llm.errors import ModelSpecError
 from llm.masking import masked
 from llm.model_objects import OBJECT
@@ -91,9 +90,8 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
     accepted = {"default", *known, *places}
     for role, spec in models.items():
         if role not in accepted:
-            close = difflib.get_close_matches(role, accepted, n=3)
             short = ", ".join(sorted(name for name in accepted if "." not in name))
-            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"expected one of {short}"
+            hint = suggestion(role, accepted, f"expected one of {short}")
             raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
         if spec in blocks:
             continue

@@ -1,7 +1,6 @@
 """Admission: opens the chart of a case, and closes it with the follow-up record. Makes no model call."""
 
 import asyncio
-import difflib
 import os
 from contextlib import suppress
 from functools import lru_cache
@@ -18,7 +17,7 @@ from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
 from cases.sexes import SexBoundError, with_sex
 from cases.strict import Strict
-from cases.validation import state_of
+from cases.validation import state_of, suggestion
 from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.context import Context
 from nodes.node import node
@@ -202,9 +201,8 @@ def find_case(case_id: str | None, source: str) -> Case:
 def _find(case_id: str, source: str, state: tuple[int, int] | None) -> Case:
     cases = {case.id: case for case in load_cases(source)}
     if case_id not in cases:
-        close = difflib.get_close_matches(case_id, cases, n=3)
-        hint = f"; did you mean {' or '.join(close)}?" if close else f"; its first case is {next(iter(cases))!r}"
-        raise UnknownCaseError(f"there is no case {case_id!r} in {source}{hint}")
+        hint = suggestion(case_id, cases, f"its first case is {next(iter(cases))!r}")
+        raise UnknownCaseError(f"there is no case {case_id!r} in {source}; {hint}")
     return cases[case_id]
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from cases import CaseFileError, check_cases, load_cases
 from cases.files import Problem, each_case, shortened
-from cases.validation import faults, in_a_line, unreadable
+from cases.validation import faults, in_a_line, suggestion, unreadable
 from wardround.store.durable_lines import raw_lines
 
 
@@ -163,3 +163,10 @@ def test_what_types_say_is_read_in_this_place_alone() -> None:
     files = {file.relative_to(root): file.read_text("utf-8") for room in rooms for file in (root / room).rglob("*.py")}
     reading = {str(file) for file, text in files.items() if "error.errors(" in text or "Value error" in text}
     assert reading == {"cases/validation.py"}
+
+
+def test_an_unknown_name_suggests_what_begins_like_it_or_looks_like_it_else_what_the_caller_says() -> None:
+    assert suggestion("gou", ["gout-1", "gout-2"]) == "did you mean 'gout-1' or 'gout-2'?"
+    assert suggestion("guot-2", ["gout-1", "gout-2"]).startswith("did you mean 'gout-2'")
+    assert "looks the same" in suggestion("fievre\u0300", ["fievr\u00e8"])
+    assert suggestion("", ["gout-1"], "there is one") == suggestion("xyz", ["gout-1"], "there is one") == "there is one"

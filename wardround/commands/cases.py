@@ -147,17 +147,12 @@ def show(
     with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
     """Show a case, as YAML; its answer key only with --with-key."""
-    import difflib
+    from cases.validation import suggestion
 
     cases = {case.id: case for case in read(file)}
     if case_id not in cases:
-        near = [name for name in cases if name.startswith(case_id)][:3] or difflib.get_close_matches(case_id, cases)
-        hint = (
-            f"; did you mean {', '.join(near)}?"
-            if near
-            else f"; the first of its {counted(len(cases), 'case')} is {next(iter(cases))}"
-        )
-        refuse(f"no case {case_id!r} in {file}{hint}")
+        hint = suggestion(case_id, cases, f"the first of its {counted(len(cases), 'case')} is {next(iter(cases))}")
+        refuse(f"no case {case_id!r} in {file}; {hint}")
     _print_case(cases[case_id], with_key)
 
 

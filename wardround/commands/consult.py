@@ -114,9 +114,8 @@ def _read_line(prompt: str) -> str:
 
 def _case(wanted: str, source: str, seat: str) -> "Case":
     """Return a case by id or number. A doctor sees no other ids in the error, as an id may name the diagnosis."""
-    import difflib
-
     from cases import load_cases
+    from cases.validation import suggestion
 
     cases = load_cases(source)
     by_id = {case.id: case for case in cases}
@@ -124,9 +123,9 @@ def _case(wanted: str, source: str, seat: str) -> "Case":
         return by_id[wanted]
     if wanted.isdecimal() and 1 <= int(wanted) <= len(cases):
         return cases[int(wanted) - 1]
-    similar = difflib.get_close_matches(wanted, by_id, n=3) if seat == "patient" else []
-    hint = f"; did you mean {' or '.join(similar)}?" if similar else f"; the cases are numbered 1 to {len(cases)}"
-    refuse(f"no case {wanted!r} in {source}{hint}")
+    numbered = f"the cases are numbered 1 to {len(cases)}"
+    hint = suggestion(wanted, by_id, numbered) if seat == "patient" else numbered
+    refuse(f"no case {wanted!r} in {source}; {hint}")
 
 
 def _context(models: list[str], settings: list[str], seat: str) -> "Context":

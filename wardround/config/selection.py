@@ -1,6 +1,5 @@
 """Select what an experiment is run on: cases or notes, and the departments that a file of cases names."""
 
-import difflib
 import random
 import tempfile
 import weakref
@@ -15,6 +14,7 @@ from cases.case import Split
 from cases.files import BUILTIN, each_case
 from cases.note_files import read_notes
 from cases.notes import Note, lacking, note_of
+from cases.validation import suggestion
 from cases.vocabulary import SUB_DEPARTMENTS
 from wardround.config.experiment import ConfigurationError, Data
 
@@ -151,9 +151,8 @@ def _chosen(items: Sequence[StoredItem], data: Data, source: str, in_split: str)
     if data.case_ids:
         by_id = {item.id: item for item in items}
         if unknown := [case_id for case_id in data.case_ids if case_id not in by_id]:
-            close = difflib.get_close_matches(unknown[0], by_id, n=3)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise ConfigurationError(f"data.case_ids: no case {', '.join(unknown)} in {source}{in_split}{hint}")
+            hint = suggestion(unknown[0], by_id, f"its first case is {items[0].id!r}" if items else "it has none")
+            raise ConfigurationError(f"data.case_ids: no case {', '.join(unknown)} in {source}{in_split}; {hint}")
         items = [by_id[case_id] for case_id in dict.fromkeys(data.case_ids)]
     if not items:
         raise ConfigurationError(f"data: no cases in {source}{in_split}")

@@ -244,7 +244,7 @@ def test_case_text_is_shown_as_it_is_and_gives_the_terminal_no_orders(file: Path
 
 def test_an_unknown_id_names_the_nearest_ones(file: Path) -> None:
     result = run("show", "alpah-1", "--cases", file)
-    assert result.exit_code == 2 and "did you mean alpha-1" in result.stderr
+    assert result.exit_code == 2 and "did you mean 'alpha-1" in result.stderr
 
 
 def test_a_faulty_file_is_not_shown(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_without_a_place_of_its_own_a_session_is_kept_under_the_name_that_was_gi
     ("arguments", "message"),
     [
         (["nowhere-01", "--as", "doctor"], "no case 'nowhere-01' in builtin"),
-        (["surgery-99", "--as", "patient"], "did you mean surgery-0"),
+        (["surgery-99", "--as", "patient"], "did you mean 'surgery-0"),
         (["0", "--as", "doctor"], "the cases are numbered 1 to"),
         (["surgery-01", "--as", "nurse"], "nurse"),
         (["surgery-01"], "--as"),

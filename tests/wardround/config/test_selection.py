@@ -48,7 +48,7 @@ def test_notes_are_taken_instead_of_cases_and_are_no_cases(tmp_path: Path) -> No
 
 
 def test_an_unknown_case_id_is_named_with_its_like() -> None:
-    with pytest.raises(ConfigurationError, match=r"case_ids: no case surgery-001 in builtin; did you mean surgery-01"):
+    with pytest.raises(ConfigurationError, match=r"case_ids: no case surgery-001 in builtin; did you mean 'surgery-01"):
         select_cases(Data(case_ids=["surgery-001"]))
 
 
