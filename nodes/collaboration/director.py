@@ -28,10 +28,10 @@ from nodes.node import node
 from nodes.state.collaboration import (
     MOST_DISPUTES,
     ConferenceState,
+    DiscussedPart,
     DiscussionRound,
     Dispute,
     Part,
-    ReportPart,
     Statement,
     last_statements,
     pictures_shown,
@@ -56,7 +56,8 @@ class Disputes(Strict):
 class ReportDispute(Dispute):
     """A point that the doctors have to settle."""
 
-    part: ReportPart = Field(description="The part of the report that it is about.")
+    # AI Hospital, Table 15: what interns revise. Where facts are agreed on, no revision could settle a dispute on them.
+    part: DiscussedPart = Field(description="The part of the report that it is about.")
 
 
 class ReportDisputes(Strict):

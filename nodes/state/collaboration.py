@@ -14,8 +14,8 @@ from nodes.state.stage import StageInput
 from prompts import load_words, mark
 from retrieval import Neighbour
 
-ReportPart = Literal["symptoms", "examinations", "diagnosis", "basis", "treatment"]
-Part = Literal["referral", ReportPart]  # of a report, or of any decision of the clinical workflow
+DiscussedPart = Literal["diagnosis", "basis", "treatment"]  # of a report; symptoms and examinations are agreed facts
+Part = Literal["referral", "symptoms", "examinations", DiscussedPart]  # of a report, or of a decision of the workflow
 Person = Literal["patient", "examiner"]
 Ending = Literal["agreed", "rounds_used_up", "no_discussion"]
 MOST_DISPUTES = 3

@@ -428,8 +428,8 @@ async def test_interns_consult_at_the_same_time_and_revise_at_the_same_time(
     assert most_at_once([request for request in asked if request not in revisions]) == 3
 
 
-def test_a_dispute_over_a_report_is_never_about_a_referral_which_no_report_has() -> None:
-    named = iter(["referral", "diagnosis"])
+def test_a_dispute_over_a_report_is_about_what_interns_revise_never_about_a_referral_or_agreed_facts() -> None:
+    named = iter(["referral", "symptoms", "examinations", "diagnosis"])
 
     def answer(request: ChatRequest) -> Any:
         if request.name == "ReportDisputes":
@@ -440,7 +440,9 @@ def test_a_dispute_over_a_report_is_never_about_a_referral_which_no_report_has()
         result = discuss(models={"director": spec(server, "director")}, max_rounds=0)
     assert [dispute.part for dispute in result["collaboration"].discussion[-1].disputes] == ["diagnosis"]
     asked = [request for request in server.requests if request.name == "ReportDisputes"]
-    assert len(asked) == 2 and "symptoms" in str(asked[0].schema) and "referral" not in str(asked[0].schema)
+    parts = {"referral", "symptoms", "examinations", "diagnosis", "basis", "treatment"}
+    assert len(asked) == 4
+    assert {part for part in parts if f"'{part}'" in str(asked[0].schema)} == {"diagnosis", "basis", "treatment"}
 
 
 def test_interns_who_take_turns_do_not_speak_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
