@@ -123,6 +123,11 @@ def heard_items(words: str) -> set[str]:
     return {test.item for *_, test in heard_tests(words) if not (test.apart and test.item in PHYSICAL_ITEMS.names)}
 
 
+def items_asked_about(words: str) -> set[str]:
+    """Return the closed examination items that the words order, or name at all, as in a question for a result."""
+    return heard_items(words) | {*EXAMINATION_ITEMS.mentioned_in(words)}
+
+
 def is_order(words: str) -> bool:
     """Whether the words contain an order that is no question, with or without a test's name."""
     folded, named = normalise(words), [place[:2] for place in ordered_tests(words)]

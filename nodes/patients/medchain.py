@@ -14,7 +14,7 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.hearing import heard_items
+from nodes.offline.hearing import items_asked_about
 from nodes.offline.record_answers import answer_from_record
 from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.patient_side import HeardState
@@ -47,7 +47,7 @@ class PatientView:
 
 def quote_the_record(view: PatientView) -> PatientReply:
     """Offline: give the results that the patient was told and is asked for, else quote the record."""
-    examined = {*EXAMINATION_ITEMS.mentioned_in(view.question), *heard_items(view.question)} if view.results else ()
+    examined = items_asked_about(view.question) if view.results else set()
     if found := [result for item, result in view.results.items() if EXAMINATION_ITEMS.canonical(item) in examined]:
         return PatientReply(text=mark("space", view.language).join(found))
     return PatientReply(text=answer_from_record(view.question, view.record, view.dialogue, view.language))

@@ -10,7 +10,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS, GivenAuxiliaryItem
 from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
-from nodes.offline.hearing import heard_items
+from nodes.offline.hearing import heard_items, items_asked_about
 from nodes.state.chart import Findings, Turn
 from nodes.state.stage import Options
 
@@ -24,16 +24,21 @@ class ExtractedOrders(Strict):
 
 @dataclass(frozen=True)
 class DialogueView:
-    """What the extraction agent sees: the dialogue and the closed lists."""
+    """What the extraction agent sees: the dialogue and the closed lists.
+
+    Where the patient tells results, asking for one is as good as ordering it, and counts as such (MedChain, A.2.2).
+    """
 
     dialogue: list[Turn]
     physical_options: Options
     auxiliary_options: Options
+    results_told: bool = False
 
 
 def items_by_name(view: DialogueView) -> ExtractedOrders:
-    """Offline: the items that the doctor orders, found by the same rules as on the patient's side."""
-    items = {item for turn in view.dialogue if turn.speaker == "doctor" for item in heard_items(turn.text)}
+    """Offline: the items that the doctor orders, or asks the results of, found by the rules of the patient's side."""
+    heard = items_asked_about if view.results_told else heard_items
+    items = {item for turn in view.dialogue if turn.speaker == "doctor" for item in heard(turn.text)}
     return ExtractedOrders(
         physical=[item for item in PHYSICAL_ITEMS.names if item in items],
         auxiliary=[item for item in AUXILIARY_ITEMS.names if item in items],
@@ -54,6 +59,7 @@ async def extract_orders(state: Findings, runtime: Runtime[Context]) -> dict[str
             dialogue=state.get("dialogue", []),
             physical_options=Options(PHYSICAL_ITEMS.names, shown),
             auxiliary_options=Options(AUXILIARY_ITEMS.names, shown),
+            results_told=runtime.context.results_in_dialogue,
         ),
         runtime.context,
         language=language,

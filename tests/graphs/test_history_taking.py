@@ -140,6 +140,22 @@ def test_orders_from_the_dialogue_are_what_the_extraction_agent_finds_and_no_gro
     assert set(result["results"]) == {"X-ray", "Blood Test", "Chest Examination"}
 
 
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(
+    ("language", "question", "left_out"),
+    [("en", "Have you already had an X-ray?", "asked about as already done"), ("zh", "做过X线片吗？", "以前是否做过")],
+)
+def test_an_examination_that_the_doctor_asks_about_counts_as_ordered_only_where_the_patient_tells_results(
+    told: bool, language: str, question: str, left_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in MedChain, A.2.2, whose patient knows the results: items that the doctor inquires about or suggests."""
+    script(monkeypatch, "doctor", finishing_at(2, question))
+    result = run(orders="dialogue", results_in_dialogue=told, language=language)
+    [extraction] = calls(result, "extraction")
+    assert (left_out in words(extraction)) == (not told)
+    assert result["auxiliary_orders"] == (["X-ray"] if told else [])
+
+
 def test_orders_are_extracted_from_the_dialogue_while_its_symptoms_are_described() -> None:
     with FakeServer(latency=0.2) as server:
         models = {role: f"openai:{role}@{server.base_url}" for role in ("extraction", "refiner")}
