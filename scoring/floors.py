@@ -37,6 +37,7 @@ DIALOGUE_FLOORS: dict[DialogueFloor, str] = {
     "pictures; the report is made from the record and the key",
 }
 Reference = tuple[AnswerKey, ReportParts]
+_NO_DIAGNOSIS = "-"  # a report needs one; the case's own key then has none to score it against
 
 
 def answers_of_floors(cases: Sequence[Case], train: Sequence[Case], suite: Suite) -> dict[Floor, list[Any]]:
@@ -104,11 +105,11 @@ def _record_told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswer
             update = {"text": "\n".join([turn.text, *record]), "facts": record, "plain": "", "pictures": shown}
             dialogue[place] = turn.model_copy(update=update)
             break
-    if report := _report(case.key, reference_parts(case)).report:
-        own = paragraph(*(fact.text for fact in facts if not fact.is_result))
-        read = "\n".join([report.examinations, *case.key.imaging_reports.values()])
-        report = report.model_copy(update={"symptoms": own, "examinations": read})
-    return answers.model_copy(update={"dialogue": dialogue, "report": report or answers.report})
+    report = _final_report(case.key, reference_parts(case))
+    own = paragraph(*(fact.text for fact in facts if not fact.is_result))
+    read = "\n".join([report.examinations, *case.key.imaging_reports.values()])
+    report = report.model_copy(update={"symptoms": own, "examinations": read})
+    return answers.model_copy(update={"dialogue": dialogue, "report": report})
 
 
 def answerable(suite: Suite) -> bool:
@@ -175,10 +176,12 @@ def _decisions(key: AnswerKey, parts: ReportParts) -> Answers:
 
 
 def _report(key: AnswerKey, parts: ReportParts) -> ConsultationAnswers:
-    if not key.diagnosis:  # a report needs a diagnosis
-        return ConsultationAnswers()
+    return ConsultationAnswers(report=_final_report(key, parts))
+
+
+def _final_report(key: AnswerKey, parts: ReportParts) -> FinalReport:
     texts = {part: parts[part] for part in PARTS if part != "diagnosis"}
-    return ConsultationAnswers(report=FinalReport(diagnosis=list(key.diagnosis), **texts))
+    return FinalReport(diagnosis=list(key.diagnosis) or [_NO_DIAGNOSIS], **texts)
 
 
 _MAKERS: dict[frozenset[str], Callable[[AnswerKey, ReportParts], Any]] = {

@@ -41,6 +41,13 @@ def keyed(case: Case, **key: object) -> Case:
     return case.model_copy(update={"key": AnswerKey.model_validate(key)})
 
 
+def test_the_oracle_has_the_other_parts_of_a_report_where_the_key_names_no_diagnosis() -> None:
+    case = keyed(CASES[0], diagnosis_basis="Murphy sign positive.", treatment_course="Cholecystectomy.")
+    [answers] = answers_of_floors([case], [], SUITES["mvme"])["oracle"]
+    values = asyncio.run(SUITES["mvme"].score(case, answers, ModelSettings())).values
+    assert values == {**dict.fromkeys(("symptoms", "examinations", "basis", "treatment"), 4.0), "diagnosis": None}
+
+
 def test_the_constant_answer_orders_as_much_as_pays_and_no_more() -> None:
     wanted = [["Blood Test"], ["Blood Test", "Urine Test"], ["Blood Test"], ["Blood Test", "X-ray"]]
     train = [keyed(CASES[0], examination_items=items, diagnosis=["Flu", "Otitis"]) for items in wanted]
