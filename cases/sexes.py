@@ -37,7 +37,7 @@ class SexBoundError(ValueError):
 def with_sex(case: Case, sex: Sex) -> Case:
     """Return the case with a patient of that sex; unchanged if it already is.
 
-    The patient's record, the examinations and the texts of the key are changed.
+    The patient's record, the examinations and the texts of the key are changed; the source's own words are dropped.
 
     Raises:
         SexBoundError: the case depends on what only the other sex has; names the words.
@@ -53,7 +53,8 @@ def with_sex(case: Case, sex: Sex) -> Case:
     change = partial(_changed, sex=sex, language=case.language)
     histories = {name: change(getattr(case.patient, name), name) for name in (*HISTORIES, "occupation")}
     patient = case.patient.model_copy(update={**histories, "sex": sex})
-    return with_texts(case, change).model_copy(update={"patient": patient})
+    provenance = case.provenance.model_copy(update={"record": ""})
+    return with_texts(case, change).model_copy(update={"patient": patient, "provenance": provenance})
 
 
 def with_texts(case: Case, change: Callable[[str], str]) -> Case:

@@ -172,6 +172,13 @@ def in_played_sex(case: Case, context: Context) -> Case:
     return case
 
 
+def as_played(case: Case, context: Context) -> Case:
+    """Return the case as its doctors met it, to score them by; unchanged if it could not be played so."""
+    with suppress(SexBoundError):
+        return in_played_sex(case, context)
+    return case
+
+
 @node
 async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Disclose both records to the doctor: every history and every result at once."""

@@ -24,7 +24,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
     """
     for result, answers in run.each_dialogue():
         if result.case_id == case_id and result.scored:
-            case = run.cases[case_id]
+            case = run.case_of(*result.key)
             pictures = _copy_pictures(out, answers.dialogue, case)
             thoughts = {
                 call.answer["text"]: call.answer["reasoning"]

@@ -12,6 +12,7 @@ from llm import ModelSettings
 from llm.role import known_roles
 from llm.specs import HUMAN, model_of
 from nodes.context import Context, GraphContext
+from nodes.workflow.admission import as_played
 from scoring.case_scores import CaseScores
 from scoring.suite import SUITES
 from wardround.config.experiment import ConfigurationError, Experiment, GraphName, judging_roles
@@ -71,6 +72,8 @@ async def ascore(
     scored_by = SUITES[experiment.scored_by]
     if scored_by.asks:
         _refuse_people(settings)
+    if isinstance(case, Case):
+        case = as_played(case, settings)
     return await scored_by.score(experiment.to_score(case), TASKS[graph].answers(result), settings)
 
 

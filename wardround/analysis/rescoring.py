@@ -121,11 +121,11 @@ async def rescore(
         graph = run.experiment.graph
         raise ConfigurationError(f"a run of graph {graph!r} can be scored by {', '.join(fitting)}, not by {name}")
     new_suite = SUITES[name]
-    items, context = run.items, await context_for(run, models or {})
+    context = await context_for(run, models or {})
     semaphore, before = asyncio.Semaphore(_AT_ONCE), set(judging_roles())
 
     async def score_again(result: Result) -> Result:
-        item = run.experiment.to_score(items[result.case_id])
+        item = run.experiment.to_score(run.item_of(*result.key))
         if not result.scored:
             missing = new_suite.without_reference(item) if isinstance(item, Case) else {}
             return result.model_copy(update={"unscored": dict(missing)})

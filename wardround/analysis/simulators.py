@@ -289,7 +289,7 @@ def tests_of_run(run: RecordedRun) -> list[SimulatorTest]:
     """
     found = []
     for result, answers in run.each_dialogue():
-        case, dialogue = run.cases[result.case_id], answers.dialogue
+        case, dialogue = run.case_of(*result.key), answers.dialogue
         rounds: dict[str, dict[str, dict[str, str | None]]] = {}
         facts = facts_of(case)
         for place, one in enumerate(exchanges(dialogue)):

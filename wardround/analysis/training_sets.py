@@ -207,7 +207,7 @@ def _dialogues(run: RecordedRun) -> Iterator[tuple[tuple[str, int], Dialogue]]:
     doctors = run.models.get("doctor", [])
     for result in run.each_answered():
         if isinstance(result.answers, ConsultationAnswers) and result.scored and result.answers.dialogue:
-            case = run.cases[result.case_id]
+            case = run.case_of(*result.key)
             dialogue = dialogue_of_consultation(case, {"dialogue": result.answers.dialogue})
             yield result.key, dialogue.model_copy(update={"models": doctors})
         elif isinstance(outcome := outcome_of(result), Dialogue):

@@ -59,7 +59,7 @@ def transcripts_of(path: Path, format: Format) -> Iterator[dict[str, Any]]:
         for result, answers in run.each_dialogue():
             if not result.scored:
                 continue
-            case = with_kept_options(run.cases[result.case_id], options)
+            case = with_kept_options(run.case_of(*result.key), options)
             record = FORMS[format].made_of(case, answers, context)
             name = "/".join([run.name] * (len(runs) > 1) + [str(record["id"])])
             count += 1

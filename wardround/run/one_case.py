@@ -23,6 +23,7 @@ from llm.trace import Trace, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
 from nodes.state.chart import repeating
+from nodes.workflow.admission import as_played
 from nodes.workflow.case_retrieval import add_to_memory
 from retrieval import CaseMemoryError, EmbeddingModelError
 from scoring.consultation import ConsultationAnswers
@@ -166,6 +167,8 @@ async def _scored(experiment: Experiment, item: Any, final: dict[str, Any], cont
     """Score a finished case, and return what its result line contains."""
     task = TASKS[experiment.graph]
     answers = task.answers(final)
+    if isinstance(item, Case):
+        item = as_played(item, context)
     judging: list[Awaitable[Any]] = [SUITES[experiment.scored_by].score(experiment.to_score(item), answers, context)]
     if experiment.data.splitter == "model" and isinstance(answers, ConsultationAnswers):
         judging.append(split_case(answers.diagnosis, item.key.diagnosis, context, item.language))

@@ -13,6 +13,8 @@ from cases import Case, CaseFileError, Problem
 from cases.files import BUILTIN
 from cases.validation import in_a_line
 from llm.trace import Call, Trace
+from nodes.context import Context
+from nodes.workflow.admission import as_played
 from prompts import laid_over
 from prompts.folders import is_laid_over
 from scoring.consultation import ConsultationAnswers
@@ -150,6 +152,19 @@ class RecordedRun:
         """
         refuse_notes(self.experiment.data)
         return _cases_in(self.items)
+
+    def item_of(self, item_id: str, epoch: int) -> Item:
+        """Return a note, or a case as it was played in an epoch; raises as `items` does."""
+        item = self.items[item_id]
+        return as_played(item, self._context.in_epoch(epoch)) if isinstance(item, Case) else item
+
+    def case_of(self, case_id: str, epoch: int) -> Case:
+        """Return a case as it was played in an epoch; raises as `cases` does."""
+        return as_played(self.cases[case_id], self._context.in_epoch(epoch))
+
+    @cached_property
+    def _context(self) -> Context:
+        return self.experiment.context
 
     @property
     def keys(self) -> Collection[tuple[str, int]]:

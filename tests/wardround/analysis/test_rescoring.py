@@ -4,15 +4,27 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from cases import load_cases
+from cases.case import Sex
+from cases.sexes import with_sex
+from graphs import consultation
+from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
-from tests.support.fake_server import FakeServer
+from scoring.suite import SUITES
+from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import write_run
+from wardround.analysis.final_state import ascore
+from wardround.analysis.rescoring import rescore
+from wardround.analysis.transcripts import transcripts_of
 from wardround.cli import app
+from wardround.config.experiment import Experiment
+from wardround.run.runner import run_experiment
+from wardround.store.recorded_run import find_run
 from wardround.store.result import Result
 
 runner = CliRunner()
@@ -134,3 +146,40 @@ def test_one_run_alone_cannot_be_compared(runs: tuple[Path, Path]) -> None:
     done = runner.invoke(app, ["compare", str(runs[0])])
     assert done.exit_code == 2
     assert "two run directories" in done.output
+
+
+@pytest.mark.slow
+async def test_a_patient_of_another_sex_is_scored_by_the_record_as_it_was_played(tmp_path: Path) -> None:
+    """Med-PMC's Figure 5 compares the sexes: a record of the other sex would cost every doctor of one of them."""
+    case = next(case for case in load_cases() if case.id == "surgery-09")
+    report = {"symptoms": "Male.", "examinations": "", "diagnosis": ["Gout"], "basis": "", "treatment": ""}
+
+    def answer(request: ChatRequest) -> dict[str, Any] | None:
+        return {"FinalReport": report, "DoctorTurn": {"text": "Goodbye.", "finished": True}}.get(request.name)
+
+    with FakeServer(answer=answer) as server:
+        models = {"default": f"openai:fake-model@{server.base_url}"}
+        played = {"patient": "medpmc", "retrieval": False, "patient_sex": "male"}
+        experiment = Experiment.model_validate(
+            {
+                "graph": "consultation",
+                "suite": "medpmc",
+                "data": {"case_ids": [case.id]},
+                "workflow": played,
+                "models": models,
+            }
+        )
+        await run_experiment(experiment, tmp_path / "run")
+        final = await consultation.ainvoke({"case": case}, context={**played, "models": models})
+    (result,) = find_run(tmp_path / "run").each_answered()
+    assert isinstance(result.answers, ConsultationAnswers)
+    by_record = {
+        sex: (await SUITES["medpmc"].score(with_sex(case, sex), result.answers, experiment.context)).values
+        for sex in get_args(Sex)
+    }
+    assert case.patient.sex == "female" and by_record["female"]["Inquiry"] < by_record["male"]["Inquiry"]
+    (again,), _ = await rescore(tmp_path / "run")
+    of_state = await ascore(case, final, context=played, suite="medpmc")
+    assert result.scores == again.scores == of_state.values == by_record["male"]
+    (transcript,) = transcripts_of(tmp_path / "run", "medpmc")
+    assert "Sex: male." in transcript["Text"]["Patient Information"]

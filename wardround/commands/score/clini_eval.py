@@ -205,7 +205,7 @@ def _read_runs(directory: Path, runs: Sequence[RecordedRun]) -> list[Dialogue]:
             if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
                 dialogue = answers.reconstructed
             elif isinstance(answers, ConsultationAnswers) and answers.dialogue:
-                dialogue = dialogue_of_consultation(run.cases[result.case_id], {"dialogue": answers.dialogue})
+                dialogue = dialogue_of_consultation(run.case_of(*result.key), {"dialogue": answers.dialogue})
             else:
                 continue
             found.append(dialogue.model_copy(update={"strategy": run.name}))

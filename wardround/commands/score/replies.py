@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cases import Case
 from cases.text.record_sentences import facts_of
 from scoring.consultation import Exchange
 from scoring.metrics.samples import Samples, estimates
@@ -84,8 +85,9 @@ def replies(
     notes: list[str] = []
     for run in found:
         context = run_alone(context_for, run, parse_models(models or []))
-        trial = Trial(run.cases, context)
-        played = [labelled(one, run.cases[key[1]], "/".join(key)) for key, one in rounds_by_run[run.name].items()]
+        cases = {key: _case_of(run, key) for key in rounds_by_run[run.name]}
+        trial = Trial({case.id: case for case in cases.values()}, context)
+        played = [labelled(one, cases[key], "/".join(key)) for key, one in rounds_by_run[run.name].items()]
         run_alone(judge_played, trial, played)
         samples[run.name] = trial.samples
         failures |= trial.failures
@@ -105,13 +107,18 @@ def draw(run: RecordedRun, size: int, seed: int) -> dict[Key, Exchange]:
     return {(*key, str(one.number)): one for key in sorted(chosen) for one in dialogues[key]}
 
 
+def _case_of(run: RecordedRun, key: Key) -> Case:
+    _, case_id, epoch, _ = key
+    return run.case_of(case_id, int(epoch))
+
+
 def _sheet(run: RecordedRun, rounds: Rounds) -> list[dict[str, Any]]:
     return [
         {
             **dict(zip(KEY, key, strict=True)),
             **dict.fromkeys(QUESTIONS, ""),
             "conversation": "\n".join(f"{turn.speaker}: {turn.text}" for turn in [one.doctor, *one.reply]),
-            "record": "\n".join(fact.text for fact in facts_of(run.cases[key[1]])),
+            "record": "\n".join(fact.text for fact in facts_of(_case_of(run, key))),
         }
         for key, one in rounds.items()
     ]

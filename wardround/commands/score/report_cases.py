@@ -113,7 +113,7 @@ def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
     for result in run.each_answered():
         if not result.scored:
             continue
-        case, answers = run.cases[result.case_id], result.answers
+        case, answers = run.case_of(*result.key), result.answers
         reference_report = reference_parts(case)
         copied: Collection[str] = ()
         parts: Sequence[Part] = ("diagnosis",)

@@ -108,7 +108,7 @@ def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:
     found: list[tuple[str, float | None]] = []
     for result in results:
         if isinstance(result.answers, Answers):
-            references = run.experiment.to_score(run.cases[result.case_id]).key.imaging_reports
+            references = run.experiment.to_score(run.case_of(*result.key)).key.imaging_reports
             pairs = [(result.answers.reports.get(item, ""), text) for item, text in references.items()]
             found.append((result.case_id, claim_precision(pairs)))
     estimate = over_cases(found, (0.0, 1.0))
