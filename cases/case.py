@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -182,6 +182,15 @@ class Provenance(Strict):
     record: str = Field(
         "", exclude_if=is_empty, description="The record in the source's own words, with the question at its end."
     )
+    sections: dict[str, str] = Field(
+        default_factory=dict,
+        exclude_if=is_empty,
+        description="Sections of the record in the source's own words, by the source's names of them.",
+    )
+
+    def of_changed_record(self) -> Self:
+        """Return it without the source's own words, which a changed record no longer matches."""
+        return self.model_copy(update={"record": "", "sections": {}})
 
 
 class Case(Strict):

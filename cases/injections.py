@@ -75,8 +75,7 @@ PLACES: Mapping[Place, Callable[[Case, str], Case | None]] = {
 
 
 def _as_variant(case: Case, suffix: str) -> dict[str, object]:
-    # The record as the source words it no longer matches.
-    provenance = case.provenance.model_copy(update={"record": ""})
+    provenance = case.provenance.of_changed_record()
     return {"id": f"{case.id}-{suffix}", "parent_id": case.parent_id or case.id, "provenance": provenance}
 
 

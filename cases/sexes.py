@@ -53,8 +53,9 @@ def with_sex(case: Case, sex: Sex) -> Case:
     change = partial(_changed, sex=sex, language=case.language)
     histories = {name: change(getattr(case.patient, name), name) for name in (*HISTORIES, "occupation")}
     patient = case.patient.model_copy(update={**histories, "sex": sex})
-    provenance = case.provenance.model_copy(update={"record": ""})
-    return with_texts(case, change).model_copy(update={"patient": patient, "provenance": provenance})
+    return with_texts(case, change).model_copy(
+        update={"patient": patient, "provenance": case.provenance.of_changed_record()}
+    )
 
 
 def with_texts(case: Case, change: Callable[[str], str]) -> Case:

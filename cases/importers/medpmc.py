@@ -110,7 +110,11 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "treatment_course": texts["Treatment"],
             "inferred": ["examination_items", "department", "sub_departments"],
         },
-        "provenance": {"source": f"Med-PMC ({record.source.path.name})", "note": findings.note},
+        "provenance": {
+            "source": f"Med-PMC ({record.source.path.name})",
+            "note": findings.note,
+            "sections": {name: told for name in _TEXTS if isinstance(told := text.get(name), str)},
+        },
     }
 
 

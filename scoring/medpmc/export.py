@@ -37,8 +37,9 @@ def medpmc_transcript(
 ) -> dict[str, Any]:
     """Return one record of a transcript file; ``withheld``, our own field, marks that no picture could be shown.
 
-    A doctor's turn without a reply is the end. The patient's words are those that the doctor heard, with the plain ones
-    beside them if a persona changed them. An untracked turn has an empty state.
+    The texts are the source's own if the case kept them, so that the recalls have the authors' references. A doctor's
+    turn without a reply is the end. The patient's words are those that the doctor heard, with the plain ones beside
+    them if a persona changed them. An untracked turn has an empty state.
     """
     key = case.key
     released, _ = release(case.examinations, list(case.examinations.results), case.folder, send_pictures=True)
@@ -55,6 +56,7 @@ def medpmc_transcript(
             "Examinations": "\n".join([*results, *marks]),
             "Diagnosis": mark("series", case.language).join(key.diagnosis),
             "Treatment": key.treatment_course,
+            **case.provenance.sections,
         },
         "Image": {Path(image.file).name: case.report_of(image.item, image.file) for image in case.examinations.images},
         "history": list(_history(dialogue)),
