@@ -71,6 +71,12 @@ def test_the_plan_has_the_ten_sections_of_the_paper_in_their_order_and_technique
     assert len({step["name"] for step in planned}) == len(planned)
 
 
+@pytest.mark.parametrize(("language", "result"), [("en", "result"), ("zh", "效果")])
+def test_who_has_been_treated_is_asked_for_the_result_as_in_figure_4(language: Language, result: str) -> None:
+    (asked,) = steps(knowing(), language)["treatment_so_far"]
+    assert result in asked
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kin", ["self", "son", "daughter", "child", "relative"])
 @pytest.mark.parametrize("knowledge", [knowing(), NOTHING], ids=["much", "nothing"])
