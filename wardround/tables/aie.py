@@ -39,6 +39,10 @@ _BOUND = (
     "ones as the other cases have on average"
 )
 _MARKED = "; the stars are those of the larger p without and with them"
+_OF_THE_PRINTED = (
+    "The printed cells follow other definitions (a doctor without such an action has 0 in ACC and SPECIFIC); for ours "
+    "by these, use `wardround score aie RUNS --mode paper`."
+)
 _DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
@@ -127,6 +131,7 @@ def paper_table(
         f"{_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
         f"AIE, Table {number}: printed values of the paper's doctors on {cases}. Chinese records are compared "
         "with Table 2, others with Table 3.",
+        *([_OF_THE_PRINTED] if definition == "sound" else []),
         *([] if any(metrics["DIAGNOSIS"].n for metrics in found.values() if "DIAGNOSIS" in metrics) else [UNCHOSEN]),
         *([STARS.format(next(iter(scores)))] if len(scores) > 1 else []),
         *([f"{_BOUND}{_MARKED * (len(scores) > 1)}."] if bounds else []),

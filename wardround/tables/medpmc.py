@@ -38,7 +38,8 @@ MODES = {"direct": "direct prompt", "zero_shot_cot": "zero-shot CoT", "one_shot_
 _NOTES = (
     "Percent, except Lens (words per turn) and Turns.",
     "In brackets: printed values of the paper's doctors on its 30 cases (Tables 2 and 3: RaTEScore, Table 8: ROUGE-1). "
-    "Ours: ROUGE-1; for RaTEScore, use `wardround score medpmc RUN --recall ratescore`.",
+    "Ours: ROUGE-1 by the sound definitions; for those of Table 8 use `wardround score medpmc RUN --mode paper`, for "
+    "RaTEScore `--recall ratescore`.",
 )
 
 

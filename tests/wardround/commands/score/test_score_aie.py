@@ -163,6 +163,15 @@ def test_tables_of_one_case_say_so_in_the_singular(tmp_path: Path) -> None:
     assert "Over 1 case;" in " ".join(run("aie", *files).stdout.split())
 
 
+def test_ours_by_sound_definitions_beside_the_printed_cells_name_the_way_to_compare_like_with_like(
+    tmp_path: Path,
+) -> None:
+    files = [write(tmp_path / f"{name}.json", CHINESE[:1]) for name in ("gpt4", "glm")]
+    sound, paper = (" ".join(run("aie", *files, "--mode", mode).stdout.split()) for mode in ("sound", "paper"))
+    other = "The printed cells follow other definitions"
+    assert other in sound and "use `wardround score aie RUNS --mode paper`" in sound and other not in paper
+
+
 def test_who_chooses_a_diagnosis_reads_who_said_what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
