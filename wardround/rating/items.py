@@ -80,11 +80,11 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
             for place in by_run[one].keys() & by_run[other].keys():
                 key = (runs[one].name, runs[other].name, *place)
                 shown_pair = (by_run[one][place], by_run[other][place])
-                items.append(Item(key, runs[one].items[place[0]], shown_pair, (runs[one].id, runs[other].id)))
+                items.append(Item(key, runs[one].item_of(*place), shown_pair, (runs[one].id, runs[other].id)))
     else:
         for run, shown in zip(runs, by_run, strict=True):
             items += [
-                Item((run.name, "", *place), run.items[place[0]], (one,), (run.id,)) for place, one in shown.items()
+                Item((run.name, "", *place), run.item_of(*place), (one,), (run.id,)) for place, one in shown.items()
             ]
     if not items:
         lacking = {"misdiagnosis": "diagnosis graded D (suite mvme)"}.get(scale, "dialogue or report to judge")
@@ -103,7 +103,7 @@ def _shown_results(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, i
     for result in run.each_answered():
         is_misdiagnosis = run.suite.name == "mvme" and result.scores.get("diagnosis") == SCORES[LOWEST]
         if result.answers is not None and result.scored and (is_misdiagnosis or scale != "misdiagnosis"):
-            case = run.items[result.case_id]
+            case = run.item_of(*result.key)
             parts = pairs_of(result.answers, case if isinstance(case, Case) else None, case.language)
             shown = Shown(
                 [(utterance.speaker, utterance.text) for utterance in dialogue_of(run, result)],

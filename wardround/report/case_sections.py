@@ -48,6 +48,7 @@ class CaseSection:
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
     """Return the section of a case; without its key if the case file is gone."""
     trace, answers = run.trace(result), result.answers
+    case = case and run.played(case, result.epoch)
     dialogue = said_in(answers, lambda: trace)
     return CaseSection(
         anchor=anchor,

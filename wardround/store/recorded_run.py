@@ -156,11 +156,17 @@ class RecordedRun:
     def item_of(self, item_id: str, epoch: int) -> Item:
         """Return a note, or a case as it was played in an epoch; raises as `items` does."""
         item = self.items[item_id]
-        return as_played(item, self._context.in_epoch(epoch)) if isinstance(item, Case) else item
+        return self.played(item, epoch) if isinstance(item, Case) else item
 
     def case_of(self, case_id: str, epoch: int) -> Case:
         """Return a case as it was played in an epoch; raises as `cases` does."""
-        return as_played(self.cases[case_id], self._context.in_epoch(epoch))
+        return self.played(self.cases[case_id], epoch)
+
+    def played(self, case: Case, epoch: int) -> Case:
+        """Return one of the cases as it was played in an epoch."""
+        if "patient_sex" not in self.experiment.workflow:
+            return case  # the context is not needed, and cannot be built where a model's folder has gone
+        return as_played(case, self._context.in_epoch(epoch))
 
     @cached_property
     def _context(self) -> Context:

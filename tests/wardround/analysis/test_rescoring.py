@@ -23,6 +23,8 @@ from wardround.analysis.rescoring import rescore
 from wardround.analysis.transcripts import transcripts_of
 from wardround.cli import app
 from wardround.config.experiment import Experiment
+from wardround.rating.items import items_of
+from wardround.report.case_sections import case_section
 from wardround.run.runner import run_experiment
 from wardround.store.recorded_run import find_run
 from wardround.store.result import Result
@@ -171,7 +173,8 @@ async def test_a_patient_of_another_sex_is_scored_by_the_record_as_it_was_played
         )
         await run_experiment(experiment, tmp_path / "run")
         final = await consultation.ainvoke({"case": case}, context={**played, "models": models})
-    (result,) = find_run(tmp_path / "run").each_answered()
+    run = find_run(tmp_path / "run")
+    (result,) = run.each_answered()
     assert isinstance(result.answers, ConsultationAnswers)
     by_record = {
         sex: (await SUITES["medpmc"].score(with_sex(case, sex), result.answers, experiment.context)).values
@@ -183,3 +186,6 @@ async def test_a_patient_of_another_sex_is_scored_by_the_record_as_it_was_played
     assert result.scores == again.scores == of_state.values == by_record["male"]
     (transcript,) = transcripts_of(tmp_path / "run", "medpmc")
     assert "Sex: male." in transcript["Text"]["Patient Information"]
+    section = case_section(run, result, case, "case")
+    [item] = items_of([run], "medpmc")
+    assert section.case == item.case == with_sex(case, "male"), "what people read"
