@@ -53,11 +53,12 @@ def data_set_language(transcripts: Iterable[AieTranscript]) -> Language:
 def diagnosis_is_right(transcript: AieTranscript, definition: Definition = "sound") -> bool | None:
     """Whether the chosen option is right; DIAGNOSIS is the share of right ones; higher is better.
 
-    None (unscored) if the case has no right option. Sound: the option chosen by the doctor's words
-    (:func:`scoring.aie.letters.chosen_letter`); choosing none is wrong, so that silence never pays. Published: the
-    field equals ``answer_idx``. Source: AIE, equation 13.
+    None (unscored) if the case has no right option; in sound mode also if the right letter is none of the options, as
+    nobody can choose it. Sound: the option chosen by the doctor's words (:func:`scoring.aie.letters.chosen_letter`);
+    choosing none is wrong, so that silence never pays. Published: the field equals ``answer_idx``. Source: AIE,
+    equation 13.
     """
-    if not transcript.answer_idx:
+    if not (transcript.answer_idx if definition == "paper" else transcript.has_right_option):
         return None
     if definition == "paper":
         return (transcript.diagnosis or "") == (transcript.written_idx or transcript.answer_idx)
@@ -207,7 +208,7 @@ def score_aie(
 
 def unanswered(transcripts: Iterable[AieTranscript]) -> list[AieTranscript]:
     """Return the transcripts whose diagnosis chooses no option: wrong in DIAGNOSIS."""
-    return [one for one in transcripts if one.answer_idx and chosen_letter(one.diagnosis, one.options) is None]
+    return [one for one in transcripts if one.has_right_option and chosen_letter(one.diagnosis, one.options) is None]
 
 
 def _values(transcript: AieTranscript, definition: Definition, language: Language) -> dict[str, list[float]]:

@@ -16,6 +16,7 @@ from cases.text.words import language_of
 from cases.vocabulary import Language
 from llm import UNANSWERED, ModelSettings, Role, ask
 from prompts import speaker
+from scoring.aie.letters import chosen_letter
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
 from scoring.metrics.claims import stated, stated_share
 from scoring.metrics.diagnosis_grade import name_agreement
@@ -42,13 +43,14 @@ class Consultation:
 
     @classmethod
     def of(cls, transcript: AieTranscript, language: Language) -> "Consultation":
-        """Make a consultation of an AIE transcript; its diagnosis is the text of the chosen option."""
+        """Make a consultation of an AIE transcript; its diagnosis is the text of the chosen option, or the words."""
         doctor, patient = speaker("doctor", language), speaker("patient", language)
         lines = [
             doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient else "") for turn in transcript.history
         ]
-        chosen = transcript.diagnosis or ""
-        return cls("\n".join(lines), transcript.history, transcript.options.get(chosen) or chosen)
+        words_chosen = transcript.diagnosis or ""
+        option = chosen_letter(words_chosen, transcript.options) or ""
+        return cls("\n".join(lines), transcript.history, transcript.options.get(option) or words_chosen)
 
 
 @dataclass(frozen=True)

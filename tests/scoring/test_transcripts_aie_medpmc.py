@@ -67,6 +67,14 @@ def test_odd_actions_and_answers_are_warnings(tmp_path: Path) -> None:
     assert [problem.field for problem in reading.warnings] == ["history.1.state", "raw_data.answer_idx"]
 
 
+def test_a_dialogue_whose_actions_nobody_tracked_and_a_number_as_the_choice_are_read(tmp_path: Path) -> None:
+    said = [{"doctor": "Hello.", "patient": "I cough."}, {"doctor": "Goodbye."}]
+    dialogue = aie_data("Cough.", *said, options={"1": "Flu", "2": "Gout"}, answer_idx=1, diagnosis=1)
+    reading = read_aie(write(tmp_path / "a.json", [dialogue]))
+    assert not reading.errors and reading.records[0].untracked and reading.records[0].diagnosis == "1"
+    assert "no metric of actions is scored" in reading.warnings[0].message
+
+
 @pytest.mark.parametrize("content", ["", "[]", "not json", '{"id": 1}'])
 def test_a_file_without_a_record_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.json").write_text(content, "utf-8")

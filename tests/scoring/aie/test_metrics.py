@@ -177,6 +177,12 @@ def test_a_case_without_a_right_option_is_unscored_in_diagnosis_and_not_wrong(de
     assert [row.diagnosis for row in by_length([without, aie("x", diagnosis="A")], definition)] == [1, None]
 
 
+def test_a_right_letter_that_no_option_has_is_unscored_as_nobody_can_choose_it() -> None:
+    of_a_list = aie("x", options=["Flu", "Gout"], answer_idx="0", diagnosis="A")
+    assert diagnosis_is_right(of_a_list) is None and unanswered([of_a_list]) == []
+    assert diagnosis_is_right(of_a_list, "paper") is False, "as published"
+
+
 def test_silence_never_raises_the_share_of_right_diagnoses() -> None:
     said = [aie("x", diagnosis="A" if number % 2 else "B", id=number) for number in range(10)]
     silent = [aie("x", diagnosis="A" if number % 2 else "unsure", id=number) for number in range(10)]

@@ -25,6 +25,12 @@ POOR = Consultation.of(
 )
 
 
+@pytest.mark.parametrize("chosen", ["A", "a", "(A)", "A. Flu", "Answer: A", "**A**", "flu", "选A"])
+def test_a_judge_reads_the_option_however_its_letter_is_written(chosen: str) -> None:
+    assert Consultation.of(aie("x", diagnosis=chosen), "en").diagnosis == "Flu"
+    assert Consultation.of(aie("x", diagnosis="Some virus"), "en").diagnosis == "Some virus"
+
+
 def duel(straight: str, swapped: str, longer: Any = "one") -> Duel:
     return Duel({"total": straight}, {"total": swapped}, longer)  # type: ignore[dict-item]
 

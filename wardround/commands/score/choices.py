@@ -104,7 +104,7 @@ def over_chosen(own: Scored[AieTranscript], mode: Definition, notes: list[str]) 
     notes.append(
         f"{len(without_choice)} of {len(dialogues)} diagnoses choose no option, and count as wrong in DIAGNOSIS."
     )
-    answered = [one for one in dialogues if one.answer_idx and one not in without_choice]
+    answered = [one for one in dialogues if one.has_right_option and one not in without_choice]
     return percentages({"DIAGNOSIS": [Sample(one.case, 100.0 * (diagnosis_is_right(one) or 0)) for one in answered]})
 
 
