@@ -95,14 +95,16 @@ def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Readin
 def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple[str, dict[str, str]]], list[Problem]]:
     """Return the columns of a CSV file, its rows by line, and its problems; with a faulty header, there are no rows.
 
-    ``cases.sheets`` says how the file may be written. Empty cells and those missing from a short row are empty texts;
-    empty rows are passed over. A row with more cells than the header is left out.
+    ``cases.sheets`` says how the file may be written; the needed columns may be in any case. Empty cells and those
+    missing from a short row are empty texts; empty rows are passed over. A row with more cells than the header is left
+    out.
     """
     try:
         header, *cells = sheet_rows(path) or [(1, [])]
     except SheetError as error:
         return [], [], [Problem(str(path), "", "", str(error))]
-    names = [name.strip() for name in header[1]]
+    as_needed = {name.casefold(): name for name in needed}
+    names = [as_needed.get(name.strip().casefold(), name.strip()) for name in header[1]]
     columns = [name for name in names if name]
     filled = [(f"line {line}", row) for line, row in cells if any(map(str.strip, row))]
     problems = [

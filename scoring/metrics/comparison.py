@@ -1,6 +1,7 @@
 """Compare two runs on the same cases, and metrics with each other and with people: tests, corrections, correlations."""
 
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -26,6 +27,7 @@ Scores = Mapping[str, Sequence[float]]  # by case, one value per epoch
 _DIGITS = 9  # of differences and the ends of their intervals, so that 0.7 and 0.1 equal two of 0.4
 _ENUMERATED = 13  # number of differing cases up to which all signs are tried: 8,192, fewer than the random ones
 _MAX_SIGNED = 1 << 22  # differences held at a time, with some 60 bytes each
+_DECIMAL_COMMA = re.compile(r"([-+]?\d+),(\d{1,2})")  # 1,000 may be a thousand, and stays no number
 _PERMUTED = 100  # number of pairs up to which the p of a correlation is permuted
 
 
@@ -277,7 +279,8 @@ def read_human_scores(
 ) -> tuple[dict[str, dict[str, float]], list[Problem]]:
     """Read people's scores from a CSV file: a ``case`` column, and one column per thing scored.
 
-    An empty cell is no score. A case with several rows (several people) gets the mean of its scores. ``ends`` gives the
+    An empty cell is no score, nor is NA, as R writes it. Decimals may have a comma, as where Excel parts cells by
+    semicolons. A case with several rows (several people) gets the mean of its scores. ``ends`` gives the
     lowest and highest score of a column, where known; a score beyond is a problem.
 
     Returns:
@@ -290,14 +293,15 @@ def read_human_scores(
             problems.append(Problem(str(path), line, "case", "expected the id of the scored case"))
             continue
         for name, by_case in found.items():
-            if not (cell := row[name]):
+            if (cell := row[name]) in ("", "NA"):
                 continue
             try:
-                value = float(cell)
+                comma = _DECIMAL_COMMA.fullmatch(cell)
+                value = float(f"{comma[1]}.{comma[2]}" if comma else cell)
                 if not math.isfinite(value):
                     raise ValueError
             except ValueError:
-                problems.append(Problem(str(path), line, name, f"expected a number, found {cell!r}"))
+                problems.append(Problem(str(path), line, name, f"expected a number, such as 3 or 3.5, found {cell!r}"))
                 continue
             if (scale := ends.get(name)) and not scale[0] <= value <= scale[1]:
                 problems.append(Problem(str(path), line, name, f"expected {scale[0]:g} to {scale[1]:g}, found {cell}"))

@@ -236,6 +236,15 @@ def test_peoples_scores_are_read_and_averaged_over_people(tmp_path: Path) -> Non
     assert read_human_scores(file) == ({"clear": {"1": 3.5}, "total": {"1": 5.0, "2": 1.0}}, [])
 
 
+def test_peoples_scores_are_read_as_r_and_excel_of_other_countries_write_them(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("Case;clear\n1;3,5\n2;NA\n3;-0,25\n", "utf-8")
+    assert read_human_scores(file) == ({"clear": {"1": 3.5, "3": -0.25}}, [])
+    file.write_text("case;clear\n1;1,000\n", "utf-8")
+    (problem,) = read_human_scores(file)[1]
+    assert problem.message == "expected a number, such as 3 or 3.5, found '1,000'", "which may be a thousand"
+
+
 @pytest.mark.parametrize(("encoding", "separator"), [("utf-8-sig", ";"), ("utf-8", "\t"), ("utf-16", "\t")])
 def test_a_sheet_is_read_as_spreadsheets_export_it(tmp_path: Path, encoding: str, separator: str) -> None:
     file = tmp_path / "people.csv"

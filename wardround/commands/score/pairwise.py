@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from cases.importers.source import Source
 from cases.text.words import language_of
 from llm import ModelSettings
 from llm.specs import HUMAN
@@ -234,7 +235,7 @@ def _duels(
 def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, str]) -> Iterator[Verdict]:
     """Yield people's choices, with the names of the doctors and cases here."""
     for file in files:
-        if file.suffix == ".jsonl":
+        if file.suffix == ".jsonl" and "model1" not in Source(file).first:  # the authors' form may be in lines, too
             outcomes: dict[tuple[str, Key], dict[str, int]] = {}
             for mark in read_marks(file):
                 if mark.scale == "pairwise":

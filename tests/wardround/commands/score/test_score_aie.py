@@ -481,7 +481,9 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
     strange = write(tmp_path / "strange.json", [*judged, chosen(77, "gpt4", "glm", "model1")])
     told = run("aie-pairwise", *three, "--people", strange, "--judge", "none", "--diagnose", "offline")
     assert "1 of people's 9 choices are about cases" in told.stdout, told.output
-    alone = run("aie-pairwise", *three, "--people", people, "--judge", "none", "--json", out)
+    lines = tmp_path / "people.jsonl"
+    lines.write_text("\n".join(map(json.dumps, judged)), "utf-8")
+    alone = run("aie-pairwise", *three, "--people", lines, "--judge", "none", "--json", out)
     assert alone.exit_code == 0 and set(scores(out)["metrics"]) == {
         f"{doctor}: {aspect}" for doctor in ("gpt4", "chatgpt", "glm-6b") for aspect in ASPECTS["doctor"]
     }
