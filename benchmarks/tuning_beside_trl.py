@@ -23,7 +23,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cases.dialogues import PHYSICIAN, Dialogue, read_dialogues
+from cases.dialogue_files import read_dialogues
+from cases.dialogues import PHYSICIAN, Dialogue
 
 GPU = torch.cuda.is_available()
 PRECISION = "bfloat16" if GPU else "float32"

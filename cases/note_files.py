@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from cases.importers.ai_hospital import import_ai_hospital
 from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
-from cases.sheets import SheetError, sheet_rows
 from cases.text.note_sections import note_sections
 from cases.text.words import written_in
 
@@ -111,10 +109,10 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
 def _records(source: Source) -> Iterator[Note]:
     """Yield the notes of a file of records, whose format is that of its first record."""
     if (suffix := source.path.suffix.lower()) in (".csv", ".tsv"):
-        rows = list(_rows(source))
+        rows = list(source.rows())
         first = rows[0].value if rows else None  # each row has all headings
         is_mts = isinstance(first, Mapping) and "section_text" in first
-        yield from _read_all(rows, _mts if is_mts else _plain)
+        yield from _read_all(rows, mts_note if is_mts else _plain)
         return
     if suffix in (".xlsx", ".xls", ".ods"):
         source.error('is a spreadsheet; save it as "CSV UTF-8", with columns id and note')
@@ -125,7 +123,7 @@ def _records(source: Source) -> Iterator[Note]:
     first = next(Source(source.path).objects("", is_note), None)
     keys = set(first[1]) if first else set()
     if "section_text" in keys:
-        yield from _read_all(source.records(is_note), _mts)
+        yield from _read_all(source.records(is_note), mts_note)
     elif "OSCE_Examination" in keys or "answers" in keys:
         yield from map(note_of, import_agentclinic(source))
     elif _AI_HOSPITAL & keys:
@@ -148,24 +146,6 @@ def _own(source: Source) -> list[Case]:
     except CaseFileError as error:
         source.problems.extend(error.problems)
         return []
-
-
-def _rows(source: Source) -> Iterator[Record]:
-    """Yield the rows of a table, whatever the case of its headings."""
-    try:
-        header, *rows = sheet_rows(source.path) or [(1, [])]
-    except SheetError as error:
-        source.error(str(error))
-        return
-    names = [name.strip().lower() for name in header[1]]
-    for name, count in Counter(filter(None, names)).items():
-        if count > 1:
-            source.error(f"appears {count} times; expected each column once", "heading", name)
-    for number, (_, row) in enumerate(rows, 1):
-        if any(cell.strip() for cell in row[len(names) :]):
-            source.error("has more cells than the heading; quote a text that has the separator in it", f"row {number}")
-            continue
-        yield Record(source, f"row {number}", number, dict(zip_longest(names, row[: len(names)])))
 
 
 def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, Any]], Note | None]) -> Iterator[Note]:
@@ -202,7 +182,7 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     )
 
 
-def _mts(record: Record, value: Mapping[str, Any]) -> Note | None:
+def mts_note(record: Record, value: Mapping[str, Any]) -> Note | None:
     """Read a record of MTS-Dialog: one section of a note with its heading; its dialogue is ignored."""
     text = value.get("section_text")
     if not _is_text(record, "section_text", text, "the text of a section"):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from cases.files import (
     validation_problems,
 )
 from cases.pictures import picture_fault
+from cases.sheets import SheetError, sheet_rows
 from cases.text.sentences import entries_of
 from cases.validation import kind_of_bytes, unpiped, unreadable
 from cases.vocabulary import Vocabulary
@@ -45,6 +47,7 @@ class Source:
     path: Path
     departments: Path | None = None
     departments_read: bool = False
+    unique_keys: bool = False  # whether a key that occurs twice in any object is an error
     problems: list[Problem] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     reading: str = ""  # the name of the current record
@@ -79,6 +82,24 @@ class Source:
                     record.error("", f"is nested more than {_DEEPEST} levels deep; expected a clinical record")
                 else:
                     yield record
+
+    def rows(self) -> Iterator["Record"]:
+        """Yield the rows of a table, as objects by its headings in lower case."""
+        try:
+            header, *rows = sheet_rows(self.path) or [(1, [])]
+        except SheetError as error:
+            self.error(str(error))
+            return
+        names = [name.strip().lower() for name in header[1]]
+        for name, count in Counter(filter(None, names)).items():
+            if count > 1:
+                self.error(f"appears {count} times; expected each column once", "heading", name)
+        for number, (_, row) in enumerate(rows, 1):
+            place = f"row {number}"
+            if any(cell.strip() for cell in row[len(names) :]):
+                self.error("has more cells than the heading; quote a text that has the separator in it", place)
+                continue
+            yield Record(self, place, number, dict(zip_longest(names, row[: len(names)])))
 
     def objects(self, holding: str, is_record: IsRecord | None = None) -> Iterator[tuple["Record", Mapping[str, Any]]]:
         """Yield the records that are objects; ``holding`` describes a valid one in errors about the others."""
@@ -154,6 +175,8 @@ class Source:
         for key in repeated:
             if isinstance(held, Mapping) and key in held:
                 self.error(f"the key {key!r} occurs twice here, and only one can be read; keys must be unique", name)
+            elif self.unique_keys:
+                self.error("occurs twice in one object, of which only one can be read; keys must be unique", name, key)
             else:
                 self.warn(f"the key {key!r} occurs twice in one object; the last one is used", name)
         if isinstance(held, list):

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.dialogues import Dialogue, read_dialogues
+from cases.dialogue_files import read_dialogues
+from cases.dialogues import Dialogue
 from llm.local_weights import load_model
 from scoring.metrics.comparison import paired_difference
 from scoring.metrics.statistics import estimate

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from cases import CaseFileError, check_cases, load_cases
-from cases.dialogues import read_dialogues
+from cases.dialogue_files import read_dialogues
 from cases.importers import import_cases
 from cases.note_files import read_notes
 from llm.replies import find_json

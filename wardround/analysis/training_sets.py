@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cases import CaseFileError
-from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message, read_dialogues
+from cases.dialogue_files import read_dialogues
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers

@@ -66,7 +66,7 @@ def tune(
     Run the same command again to resume from the last checkpoint.
     """
     from cases import CaseFileError
-    from cases.dialogues import read_dialogues
+    from cases.dialogue_files import read_dialogues
     from wardround.tuning.base import require_extra
     from wardround.tuning.configuration import Tuning, read_tuning
 

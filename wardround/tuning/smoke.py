@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cases.dialogues import PHYSICIAN, Dialogue, read_dialogues
+from cases.dialogue_files import read_dialogues
+from cases.dialogues import PHYSICIAN, Dialogue
 from wardround.tuning.configuration import Method, Tuning
 from wardround.tuning.curve import Step
 from wardround.tuning.examples import UNLABELLED, examples_of

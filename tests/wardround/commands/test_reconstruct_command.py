@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from cases.dialogues import Dialogue, read_dialogues
+from cases.dialogue_files import read_dialogues
+from cases.dialogues import Dialogue
 from cases.files import replacing
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from cases import Problem
-from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, read_dialogues
+from cases.dialogue_files import read_dialogues
+from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from scoring.clini_eval.demonstration import why_not
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cases import load_cases, save_cases
-from cases.dialogues import read_dialogues
+from cases.dialogue_files import read_dialogues
 from scoring.clini_eval.points import LEAVES, MAINS, TOTAL, statistics_of
 from tests.scoring.clini_eval_dialogues import dialogue_file, interview
 from tests.support.fake_server import ChatRequest, FakeServer
@@ -58,7 +58,8 @@ def test_of_a_file_of_cases_one_sentence_says_that_dialogues_are_expected(tmp_pa
     result = run(tmp_path / "cases.jsonl")
     expected = (
         "contains no dialogues (no record has messages); expected JSON lines with messages, each with a role (user, "
-        "the patient, or assistant) and content, or with ShareGPT's conversations (from and value)"
+        "the patient, or assistant) and content, or with ShareGPT's conversations (from and value), or a table with "
+        "dialogue and note"
     )
     assert result.exit_code == 2
     assert result.stderr == f"error: {tmp_path}/cases.jsonl: {expected}\nerror: nothing was scored: 1 problem\n"
@@ -218,7 +219,7 @@ def test_broken_json_over_several_lines_is_one_error_that_names_the_place(file: 
     file.write_text(json.dumps(talk, indent=2)[:-2])
     result = run(file)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.count(str(file)) == 1 and "expected JSON lines, a JSON list" in result.stderr, result.stderr
+    assert result.stderr.count(str(file)) == 1 and "expected a JSON list or object" in result.stderr, result.stderr
 
 
 def test_a_misspelt_judge_is_refused_before_a_call(file: Path) -> None:
