@@ -409,6 +409,10 @@ def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: 
         Column("duels", "Pairs"),
     ]
     notes = ["Wins in percent of the decided pairs; ties are left out."]
+    for source, given in verdicts.items():  # the percentages of a row have denominators of their own
+        decided = {aspect: sum(bool(one.outcomes.get(aspect)) for one in given) for aspect in ASPECTS[view]}
+        listed = ", ".join(f"{aspect} {count}" for aspect, count in decided.items())
+        notes += [f"Decided, {source}: {listed} of {counted(len(given), 'pair')}."] if given else []
     if "majority" in verdicts:
         notes.append(
             "majority: one outcome per pair and case, the one most people chose; a tie if none has the most votes."

@@ -11,3 +11,10 @@ def test_doctors_who_only_tie_have_a_row_without_a_rate() -> None:
         ("other", 1, 0, None),
     ]
     assert not table.pictures
+
+
+def test_how_many_pairs_were_decided_stands_below_as_each_percentage_has_its_own_denominator() -> None:
+    given = [Verdict(str(case), "one", "other", {"logic": case - 1, "total": 1}) for case in range(3)]
+    notes = win_rates({"people": given, "judge": []}, "doctor", ["one", "other"]).notes
+    assert "Decided, people: inquiry 0, logic 2, diagnosis 0, patient 0, total 3 of 3 pairs." in notes
+    assert not any("judge" in note for note in notes)
