@@ -76,10 +76,12 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     Args:
         kind: the name of one entry in messages (``patient``).
+        check: raises a `RegistryError` for an entry that cannot be used, given its name and the entry.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, check: Callable[[str, Any], None] = lambda name, entry: None) -> None:
         self.kind = kind
+        self._check = check
         self._entries: dict[str, Entry] = {}
         self._renewals = 0
 
@@ -89,7 +91,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         A function of a notebook's cell that is run again takes its own place.
 
         Raises:
-            RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores.
+            RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores,
+                or the entry cannot be used.
         """
         if not _NAME.fullmatch(name):
             raise RegistryError(
@@ -107,6 +110,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                     f"{self.kind} {name!r} is already registered{before.by}; choose another name{again}"
                 )
             self._renewals += 1
+        self._check(name, entry)
         self._entries[name] = entry
         _additions.append(_Addition(self, name, _by[-1], code))
         return entry

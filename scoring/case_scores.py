@@ -244,5 +244,7 @@ class Suite:
         for name, value in found.values.items():
             low, high = self.ends_of(name) or (-NO_SCORE, NO_SCORE)
             room = 1e-9 * (high - low)  # for the rounding of means
-            if value is not None and not low - room <= value <= high + room:
-                raise GivenError(f"suite {self.name!r}: {name} is {value}; expected a number from {low:g} to {high:g}")
+            if value is not None and ((number := _finite(value)) is None or not low - room <= number <= high + room):
+                raise GivenError(
+                    f"suite {self.name!r}: {name} is {value!r:.60}; expected a number from {low:g} to {high:g}"
+                )

@@ -1,11 +1,12 @@
 """The registry of suites, and the decorator for custom metrics."""
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Set
+from typing import Any, TypeVar, get_args
 
 from cases.registry import Registry, RegistryError, check_function, check_named
+from cases.validation import nearest
 from scoring.aie.suite import suite as aie
-from scoring.case_scores import AVERAGE, OWN_AVERAGE, SETTINGS, CaseScores, Metric, MetricFunction, Suite
+from scoring.case_scores import AVERAGE, OWN_AVERAGE, SETTINGS, CaseScores, Metric, MetricFunction, Part, Suite
 from scoring.clini_eval.suite import gates
 from scoring.clini_eval.suite import paper_suite as clini_eval_paper
 from scoring.clini_eval.suite import suite as clini_eval
@@ -16,17 +17,54 @@ from scoring.mvme.suite import suite as mvme
 
 __all__ = ["SUITES", "CaseScores", "Metric", "Suite", "metric"]
 
-SUITES: Registry[Suite] = Registry("suite")
-_OF_MEDPMC = (medpmc, judged_suite, patient_suite, standard_patient_suite)
-for _suite in (medchain, mvme, aie, *_OF_MEDPMC, clini_eval, clini_eval_paper, gates):
-    SUITES.add(_suite.name, _suite)
-
 # Other fields of results, and other columns of tables beside the scores.
 _TAKEN = frozenset(
     f"case_id epoch termination run scored failed unscored tokens cost seconds calls models error answers rounds stages"
     f" {AVERAGE} {OWN_AVERAGE}".split()
 )
 Function = TypeVar("Function", bound=MetricFunction)
+
+
+def _check_suite(name: str, suite: Any) -> None:
+    """Refuse a suite that would end a run at its summary, when its cases have been paid.
+
+    Raises:
+        RegistryError: it is no `Suite` of this name, or a field has another type or names what there is not.
+    """
+    if not isinstance(suite, Suite):
+        raise RegistryError(f"suite {name!r}: found {suite!r:.60}; expected a scoring.suite.Suite")
+    if suite.name != name:
+        raise RegistryError(f"suite {name!r}: its name is {suite.name!r}; expected the name that it is added under")
+    published, needs = suite.published, suite.needs
+    if not isinstance(published, Mapping) or not published:
+        raise RegistryError(f"suite {name!r}: published = {published!r:.60}; expected a title for each column's name")
+    if not isinstance(needs, Set):
+        raise RegistryError(f"suite {name!r}: needs = {needs!r:.60}; expected a set, such as frozenset({{'report'}})")
+    check_function(
+        "suite's function", "scored_by", suite.scored_by, f"case, answers, {SETTINGS}", "a coroutine function"
+    )
+    averaged = [column for _, columns in suite.means.values() for column in columns]
+    several = suite.ends if isinstance(suite.ends, Mapping) else {}
+    named = {
+        "needs": (needs, get_args(Part)),
+        "stages": (suite.stages, published),
+        "neither": (suite.neither, published),
+        "judged": (suite.judged, published),
+        "stands_in": ({*suite.stands_in, *suite.stands_in.values()}, published),
+        "means": (averaged, published),
+        "ends": (several, (*published, *suite.means, *suite.parts, AVERAGE)),
+    }
+    for place, (given, known) in named.items():
+        if unknown := [one for one in given if one not in known]:
+            raise RegistryError(f"suite {name!r}: {place}: unknown {unknown[0]!r}: {nearest(str(unknown[0]), known)}")
+    if taken := [column for column in (*published, *suite.means) if column.casefold() in _TAKEN]:
+        raise RegistryError(f"suite {name!r}: {taken[0]!r} is a field of every result; name the column otherwise")
+
+
+SUITES: Registry[Suite] = Registry("suite", _check_suite)
+_OF_MEDPMC = (medpmc, judged_suite, patient_suite, standard_patient_suite)
+for _suite in (medchain, mvme, aie, *_OF_MEDPMC, clini_eval, clini_eval_paper, gates):
+    SUITES.add(_suite.name, _suite)
 
 
 def metric(name: str, *, suite: str, average: bool = False) -> Callable[[Function], Function]:

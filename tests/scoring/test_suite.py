@@ -170,3 +170,35 @@ def test_what_a_metric_changes_of_the_case_changes_no_other_score() -> None:
 def test_whether_a_metric_is_averaged_is_said_by_yes_or_no() -> None:
     with pytest.raises(RegistryError, match="average = 'yes'; expected True or False"):
         metric("often", suite="medchain", average="yes")  # type: ignore[arg-type]
+
+
+async def dialogue_length(case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
+    return CaseScores({"turns": float(len(answers.dialogue))})
+
+
+def of_ones_own(**fields: Any) -> Suite:
+    given = {"published": {"turns": "Turns"}, "scored_by": dialogue_length, "needs": frozenset({"dialogue"})}
+    return Suite(**{"name": "mine", **given, **fields})
+
+
+@pytest.mark.parametrize(
+    ("suite", "told"),
+    [
+        ({"turns": "Turns"}, "found {'turns': 'Turns'}; expected a scoring.suite.Suite"),
+        (of_ones_own(name="other"), "its name is 'other'; expected the name that it is added under"),
+        (of_ones_own(published=["turns"]), "published = ['turns']; expected a title for each column's name"),
+        (of_ones_own(published={}), "published = {}; expected a title for each column's name"),
+        (of_ones_own(published={"tokens": "Tokens"}), "'tokens' is a field of every result; name the column otherwise"),
+        (of_ones_own(needs="dialogue"), "needs = 'dialogue'; expected a set, such as frozenset({'report'})"),
+        (of_ones_own(needs={"dialog"}), "needs: unknown 'dialog': did you mean 'dialogue'?"),
+        (of_ones_own(means={"mean": ("Mean", ["turn"])}), "means: unknown 'turn': did you mean 'turns'?"),
+        (of_ones_own(neither=("turn",)), "neither: unknown 'turn': did you mean 'turns'?"),
+        (of_ones_own(ends={"turn": (0.0, 1.0)}), "ends: unknown 'turn': did you mean 'turns'?"),
+        (of_ones_own(scored_by=lambda case, answers: None), "def scored_by(case, answers, settings): too many"),
+    ],
+)
+def test_a_suite_that_would_end_a_run_at_its_summary_is_refused_when_it_is_added(suite: Any, told: str) -> None:
+    """Its cases had been paid by then."""
+    with pytest.raises(RegistryError) as refusal:
+        SUITES.add("mine", suite)
+    assert told in str(refusal.value) and "mine" not in SUITES

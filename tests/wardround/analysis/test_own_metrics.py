@@ -126,6 +126,7 @@ def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> N
     try:
         done = CliRunner().invoke(app, ["score", "named-only", str(runs[0])])
         assert done.exit_code == 0 and "named" in done.output and "1.000" in done.output, done.output
+        assert CliRunner().invoke(app, ["score", "named_only", str(runs[0])]).output == done.output
         assert "named-only" in CliRunner().invoke(app, ["score", "--help"]).output
     finally:
         del SUITES._entries["named_only"]
@@ -136,6 +137,7 @@ def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> N
     [
         (CaseScores({"named": math.nan}), "suite 'mine': named is nan; expected a number from 0 to 1"),
         (CaseScores({"named": 7.0}), "suite 'mine': named is 7.0; expected a number from 0 to 1"),
+        (CaseScores({"named": "high"}), "suite 'mine': named is 'high'; expected a number from 0 to 1"),
         ({"named": 1.0}, "suite 'mine': expected CaseScores, found {'named': 1.0}"),
     ],
 )

@@ -55,6 +55,7 @@ class _Scores(Commands):
         """Return a command by name; the others are not made."""
         from wardround.commands.score.output import command
 
+        cmd_name = cmd_name.replace("_", "-")  # a suite's own name
         if (score := scoring_functions().get(cmd_name)) is None:
             return None
         app = typer.Typer(rich_markup_mode=None)
