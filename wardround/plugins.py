@@ -265,6 +265,11 @@ def _installed(_path: tuple[str, ...]) -> list[EntryPoint]:
 
 def _load_installed(point: EntryPoint) -> None:
     try:
+        if point.attr:
+            raise PluginError(
+                f"plug-in {point.name}: its entry point is {point.value!r}; expected a module, {point.module!r}, which "
+                "registers what it adds when it is imported"
+            )
         load_plugin(point.module)
     except PluginError as error:
         by = f" (installed by {point.dist.name} {point.dist.version})" if point.dist else ""

@@ -124,6 +124,10 @@ def test_what_an_installation_brings_along_is_loaded_without_being_named(
     plugins._installed.cache_clear()
     with pytest.raises(PluginError, match=r"ward_lost: .* no such module is installed \(installed by ward-brought"):
         load_plugins([])
+    write(entry, "[wardround.plugins]\nward = ward_brought:register\n")
+    plugins._installed.cache_clear()
+    with pytest.raises(PluginError, match=r"'ward_brought:register'; expected a module, 'ward_brought', .*\(installed"):
+        load_plugins([])
 
 
 def test_a_fault_inside_a_package_is_told_with_its_file_and_line(

@@ -14,8 +14,13 @@ from tests.docs.pictures import FOLDER, PICTURES, served, take
 from tests.support.browser import PHONE_IN_THE_DARK, WIDE, browser_of_this_machine, page_in
 from tests.support.hostile import HTML
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
+from tests.support.serving import serving
 from tests.test_architecture import ROOT
 from tests.wardround.view.conftest import report, staged
+from wardround.rating.items import items_of
+from wardround.rating.marks import Marks
+from wardround.rating.scales import Name
+from wardround.rating.server import Rating
 from wardround.report.pages import report_page
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import RunDirectory
@@ -199,3 +204,30 @@ def test_every_picture_is_taken_of_a_page_that_violates_nothing(browser: "Browse
             phone.evaluate(drawn)  # focus scrolls with the next picture of the page
             assert phone.evaluate("[document.activeElement.type, scrollY]") == ["radio", 0]
     assert {file.stem for file in (tmp_path / "pictures").iterdir()} == {picture.name for picture in PICTURES}
+
+
+@pytest.mark.parametrize("scale", ["clini_eval", "pairwise", "misdiagnosis"])
+def test_every_choice_of_a_scale_is_read_in_full_and_numbered_as_its_key(
+    scale: Name, browser: "Browser", tmp_path: Path
+) -> None:
+    """Causes of a wrong diagnosis were cut off; "2 1" stood beside one point of Clini-Eval, which the digit 1 gives."""
+    answers = {"report": report("Gout"), "dialogue": [{"speaker": "doctor", "text": "When?"}]}
+    runs = find_runs(
+        write_run(tmp_path / name, [graded(CASE, 1.0, answers=answers)], data={"case_ids": [CASE]})
+        for name in ("one", "two")
+    )
+    rating = Rating(items_of(runs if scale == "pairwise" else runs[:1], scale), scale, Marks(tmp_path / "marks.jsonl"))
+    with serving(rating) as server, page_in(browser, WIDE, bypass_csp=True) as page:
+        page.goto(f"{server.address}?rater=Ann")
+        assert violations(page) == []
+        of_a_set = "document.querySelector('fieldset:has(label + label)').querySelectorAll('label')"
+        shown = page.evaluate(f"[...{of_a_set}].map(one => one.innerText.trim())")
+        numbers = range(len(shown)) if scale == "clini_eval" else range(1, len(shown) + 1)
+        assert [text.split()[0] for text in shown] == [str(number) for number in numbers]
+        assert (scale == "clini_eval") == all(text.isdecimal() for text in shown)
+        for width in (1280, 320):
+            page.set_viewport_size({"width": width, "height": 640})
+            end, set_end = (f"{one}.getBoundingClientRect().right" for one in ("one", "one.closest('fieldset')"))
+            cut = f"{end} > Math.min(innerWidth, {set_end})"
+            labels = "[...document.querySelectorAll('fieldset label')]"
+            assert page.evaluate(f"{labels}.filter(one => {cut}).map(one => one.innerText)") == [], width
