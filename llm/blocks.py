@@ -9,10 +9,9 @@ from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, mod
 
 from cases.strict import OwnNumbers, PathName, Strict
 from llm.errors import ModelSpecError
-from llm.masking import masked
+from llm.masking import SECRET_NAME, holds_key
 from llm.model_objects import OBJECT
 from llm.replies import each_value
-from llm.retries import SECRET_NAME
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
 OWN = "default"
@@ -99,7 +98,7 @@ class ModelBlock(OwnNumbers, Strict):
     def _reject_secret_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             secret = _SECRET_HEADER.search(name) and not any(map(SECRET_NAME.search, _VARIABLE.findall(value)))
-            if secret or masked(value) != value:
+            if secret or holds_key(value):
                 raise ValueError(
                     f"{name}: secrets are read from the environment: write '$NAME', with {_MARKERS} in the name"
                 )
@@ -112,6 +111,13 @@ class ModelBlock(OwnNumbers, Strict):
         if secret := next(filter(_SECRET_FIELD.search, names), None):
             raise ValueError(f"{secret}: secrets are read from the environment; use api_key_env or headers")
         return body
+
+    @field_validator("extra_body", "card")
+    @classmethod
+    def _reject_keys(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if any(isinstance(value, str) and holds_key(value) for value in each_value(given)):
+            raise ValueError("a value looks like a key; secrets are read from the environment")
+        return given
 
     @model_validator(mode="after")
     def _check_spec(self) -> "ModelBlock":

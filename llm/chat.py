@@ -34,6 +34,7 @@ from llm.forms import (
     is_held_against_the_form,
     is_of_the_prompt,
 )
+from llm.masking import mask_chain
 from llm.question import Question
 from llm.replies import LONGEST_TEXT, text_of
 from llm.retries import EmptyReplyError, Patience, ServerAwayError, brief, retrying, status_of
@@ -307,6 +308,7 @@ async def _one_request(
         async with asyncio.timeout(seconds):
             message = await runnable.ainvoke(messages, untraced())
     except Exception as error:
+        mask_chain(error)
         if type(error) is TimeoutError:
             raise TimeoutError(
                 f"no complete answer within {seconds:g} s; a higher timeout gives the server longer, and max_tokens "

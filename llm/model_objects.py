@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm.errors import ModelSpecError
+from llm.masking import masked
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 OBJECT = "object"
-_SECRET = re.compile(r"key|secret|password|credential|auth|header", re.IGNORECASE)
+_SECRET = re.compile(r"key|secret|password|credential|auth|header|token(?!s)", re.IGNORECASE)
 _FILE_TYPES = (str, int, float, list, dict, type(None))  # values a file can hold, validated by the type of the map
 _objects: dict[str, "BaseChatModel"] = {}
 
@@ -68,4 +69,6 @@ def _spec(model: "BaseChatModel") -> str:
     parameters = {name: values[name] for name in sorted(values) if not _SECRET.search(name)}
     shown = ", ".join(f"{name}={value}" for name, value in parameters.items() if isinstance(value, str | int | float))
     serialised = json.dumps(parameters, default=lambda value: type(value).__name__, sort_keys=True)
-    return f"{OBJECT}:{type(model).__name__}({shown:.200})#{hashlib.sha256(serialised.encode()).hexdigest()[:8]}"
+    return (
+        f"{OBJECT}:{type(model).__name__}({masked(shown):.200})#{hashlib.sha256(serialised.encode()).hexdigest()[:8]}"
+    )

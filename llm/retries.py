@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import random
 import re
 import time
@@ -25,8 +24,6 @@ _LONGEST_OWN_WAIT = 20.0
 _LONGEST_WAIT = 60.0
 _TOO_LONG_TO_WAIT = 3600.0  # seconds: a server that asks for more comes back, but not while a run waits
 _SEARCHED = 4000  # characters of an error body that are searched
-# Environment variables with secret values.
-SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SECONDS_TO_CONNECT = 5.0
 # 424: a failed generation (TGI, MindIE); 498: no capacity at the moment (Groq).
 _PASSING = (408, 409, 424, 425, 498)
@@ -319,11 +316,7 @@ def brief(error: BaseException) -> str:
     message = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
     if message == "Connection error.":  # OpenAI's client hides the cause
         message += f" ({root_cause(error)})"
-    text = re.sub(r"\s+", " ", message).strip() or type(error).__name__
-    for name, value in os.environ.items():
-        if SECRET_NAME.search(name) and len(value) >= 8:
-            text = text.replace(value, f"<{name}>")
-    text = masked(text[:_SEARCHED])
+    text = masked(" ".join(message.split())[:_SEARCHED]) or type(error).__name__
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
 
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from cases.strict import nameable
 from cases.validation import nearest, suggestion
 from llm.errors import ModelSpecError
-from llm.masking import masked
+from llm.masking import holds_key
 from llm.model_objects import OBJECT
 from llm.role import known_roles
 
@@ -72,6 +72,8 @@ class ModelSpec:
             raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}; {hint}")
         if not name:
             raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
+        if holds_key(name):  # specs are written to every record of a run
+            raise ModelSpecError(f"{text!r}: a key stands in place of the model's name; set it in WARDROUND_API_KEY")
         if _ADDRESS_IN_NAME.search(name):
             raise ModelSpecError(f"{text!r}: the base URL must start with http:// or https://")
         if url is not None:
@@ -128,7 +130,7 @@ def _check_url(url: str) -> None:
     if not host:
         raise ModelSpecError(f"the base URL {url!r} has no host")
     plain = unquote(url)
-    if parts.username is not None or parts.query or parts.fragment or masked(plain) != plain:
+    if parts.username is not None or parts.query or parts.fragment or holds_key(plain):
         # Specs are written to every record of a run.
         raise ModelSpecError(
             "the base URL must not contain a user, password, query, fragment or key; set the key in WARDROUND_API_KEY"

@@ -11,6 +11,8 @@ from langchain_core.runnables.config import RunnableConfig, var_child_runnable_c
 from langchain_core.tracers import BaseTracer, LangChainTracer
 from langchain_core.tracers.schemas import Run
 
+from llm.masking import masked
+
 
 class Untraced(LangChainTracer):
     """Takes the place of LangChain's tracer and records nothing."""
@@ -76,5 +78,6 @@ def outside_tracers(callbacks: Callbacks) -> Callbacks:
 
 
 def _without_state(run: Run) -> None:
+    run.error = run.error and masked(run.error)
     if run.run_type != "llm":
         run.inputs, run.outputs, run.events = {}, {}, []

@@ -13,6 +13,7 @@ from cases import Case
 from cases.registry import GivenError, Registry
 from cases.validation import in_a_line, line_in
 from llm import UNANSWERED, AskError, ModelSettings, side_by_side
+from llm.masking import masked
 from scoring.metrics.statistics import Ends
 
 # What a run can produce and a suite can need: the stages' decisions, a report, a dialogue, the actions by which the
@@ -121,7 +122,7 @@ class Metric:
         except BaseException as error:  # raised by custom code
             if ends_more_than_a_case(error):
                 raise
-            message = in_a_line(error) or "no reason given"
+            message = masked(in_a_line(error)) or "no reason given"
             return f"{METRIC_FAILED}: {type(error).__name__}: {message}{line_in(error, self.function)}"
 
 

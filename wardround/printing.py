@@ -44,5 +44,7 @@ class Plain(logging.Formatter):
     """Formats log messages, which may contain foreign text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the message without control characters."""
-        return printable(super().format(record))
+        """Return the message without control characters and keys."""
+        from llm.masking import masked
+
+        return printable(masked(super().format(record)))

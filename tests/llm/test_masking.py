@@ -1,6 +1,12 @@
 """Keys and passwords in addresses: in no message, file or trace."""
 
+import asyncio
+import json
+import time
+import traceback
+from base64 import b64encode
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -8,10 +14,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import wardround as wr
+from llm.blocks import ModelBlock
 from llm.errors import ModelSpecError
-from llm.masking import masked
+from llm.masking import mask_chain, masked
 from llm.retries import brief
 from llm.specs import ModelSpec
+from scoring.case_scores import Metric
 from wardround.cli import app
 from wardround.run.faults import describe_fault
 
@@ -73,12 +81,72 @@ def test_a_key_is_not_shown_wherever_it_stands(key: str) -> None:
         assert SECRET not in masked(text)
 
 
+OWN = 'ward canary/with+all="of it"'
+
+
+@pytest.mark.parametrize(
+    "repeated", [OWN, json.dumps(OWN), repr(OWN), quote(OWN), quote(OWN, ""), b64encode(OWN.encode()).decode()]
+)
+def test_a_secret_of_the_environment_is_masked_as_whoever_repeats_it_spells_it(
+    monkeypatch: pytest.MonkeyPatch, repeated: str
+) -> None:
+    monkeypatch.setenv("WARD_TOKEN", f"{OWN}\r\n")  # as a file with Windows' line ends gives it
+    assert masked(f"no access with {repeated}!").replace('"', "").replace("'", "") == "no access with <WARD_TOKEN>!"
+
+
+def test_the_longest_of_two_secrets_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", "canary-01")
+    monkeypatch.setenv("B_KEY", "canary-01-and-more")
+    assert masked("canary-01-and-more, canary-01") == "<B_KEY>, <A_KEY>"
+
+
+def test_the_traceback_of_a_refused_question_shows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARD_TOKEN", OWN)
+    try:
+        try:
+            raise KeyError(OWN, 3)
+        except KeyError as cause:
+            raise RuntimeError(f"not with {OWN}") from cause
+    except RuntimeError as error:
+        mask_chain(error)
+        shown = "".join(traceback.format_exception(error))
+        assert "canary" not in shown and shown.count("<WARD_TOKEN>") == 2
+
+
+def test_a_metric_that_names_a_secret_in_its_error_leaves_none_in_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARD_TOKEN", OWN)
+
+    def leaks(case: object, answers: object) -> float:
+        raise RuntimeError(f"no access with {OWN}")
+
+    reason = asyncio.run(Metric("leaks", leaks).score(wr.load_cases()[0], None, wr.ClinicalContext()))
+    assert "<WARD_TOKEN>" in str(reason) and "canary" not in str(reason)
+
+
+@pytest.mark.parametrize("part", ["://", "://a:", "?key", "sk-", "Bearer a", "Basic a", "&sig", "AIza"])
+def test_a_long_message_is_masked_in_time_that_grows_with_its_length(part: str) -> None:
+    began = time.process_time()
+    masked(part * (100_000 // len(part)))
+    assert time.process_time() - began < 2
+
+
+KEY = "sk-hunter2-0a1B2c3D4e5F6g"
+
+
+@pytest.mark.parametrize("given", [{"extra_body": {"user": [KEY]}}, {"card": {"maker": KEY}}])
+def test_a_block_with_a_key_in_any_field_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="looks like a key"):
+        ModelBlock.model_validate({"spec": "openai:any", **given})
+
+
 SPECS = (
     "openai:any@https://me:hunter2@host/v1",
     "openai:any@https://host/v1?api_key=hunter2",
     "openai:any@https://host/v1;api_key=hunter2",
     "openai:any@https://host/v1/%3Fapi_key=hunter2",
     "openai:any@https://host/sk-hunter2-0a1B2c3D4e5F/v1",
+    f"openai:{KEY}",
+    f"openai:{KEY}@https://host/v1",
 )
 
 

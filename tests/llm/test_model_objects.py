@@ -20,6 +20,9 @@ class Bound(BaseChatModel):
 
     answer: dict[str, Any]
     api_key: str = "sk-secret"
+    access_token: str = "secret-2"
+    base_url: str = "https://me:secret-3@host/v1"
+    max_tokens: int = 7
     temperature: float = 0.5
     asked: list[Any] = []  # noqa: RUF012  Pydantic copies it
 
@@ -57,7 +60,7 @@ def test_objects_of_the_same_class_and_parameters_have_one_spec_and_of_others_an
 
 def test_what_may_be_a_secret_is_in_no_spec() -> None:
     spec = ModelSettings.model_validate({"models": {"doctor": Bound(answer={})}}).models["doctor"]
-    assert "temperature=0.5" in spec and "secret" not in spec
+    assert "temperature=0.5" in spec and "max_tokens=7" in spec and "host/v1" in spec and "secret" not in spec
 
 
 def test_two_objects_that_nothing_tells_apart_and_what_is_no_model_are_refused() -> None:

@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from graphs.state_graph import Graph
 from graphs.subgraphs import STEP_LIMIT
+from llm.masking import masked
 from llm.tracing import tracers
 from nodes.context import Context
 from wardround.plugins import record_plugins
@@ -48,6 +49,8 @@ class _Sealing(JsonPlusSerializer):
     """Stores a checksum with the type of each value, as in ``msgpack:1f0c...``; older checkpoints have none."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        if isinstance(obj, BaseException):  # LangGraph keeps its text alone, too
+            obj = masked(repr(obj))
         kind, data = super().dumps_typed(obj)
         return f"{kind}:{_checksum(data)}", data
 

@@ -23,10 +23,17 @@ from tests.support.fake_server import FakeServer
 from tests.support.runs import IDS, calls, outcomes, run, short
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.checkpoints import open_sqlite
+from wardround.run.checkpoints import open_sqlite, serializer
 from wardround.run.postgres import check_postgres
 from wardround.run.runner import run_experiment
 from wardround.store.durable_lines import RunStoppedError
+
+
+def test_the_error_of_a_node_is_kept_without_the_key_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARD_TOKEN", "canary-77aa01")
+    saver = serializer()
+    kept = saver.loads_typed(saver.dumps_typed(RuntimeError("no access with canary-77aa01")))
+    assert kept == "RuntimeError('no access with <WARD_TOKEN>')"
 
 
 class Killed(BaseException):
