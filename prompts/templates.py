@@ -18,18 +18,24 @@ if TYPE_CHECKING:
 _LONGEST_REPETITION = 1_000_000
 
 # Our tags, and the marks by which chat templates tell roles and turns apart: servers read them in any text as such.
+# Among them are those of Gemma 4 (`<turn|>`), EXAONE (`[|user|]`), Llama 2 (`<<SYS>>`), Seed (`<seed:eos>`), MiniMax
+# (`]~b]user`, `[e~[`), Ling (`<role>`), InternLM (`<eoa>`), MiniCPM (`<用户>`), Baichuan and Nemotron (numbered).
+_BLANK = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"  # with what is not shown
 _MARKS = re.compile(
-    r"<(?=\s*/?\s*data|[|｜]|/?(?:s|bos|eos|start_of_turn|end_of_turn)>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT))\])",
+    rf"<(?={_BLANK}(?:/{_BLANK})?data|[|｜]|\w{{1,40}}[|｜]>|<?/?(?:s|sys|bos|eos|sop|eop|eoh|eoa|sep|ai|用户|role"
+    r"|(?:start|end)_of_turn|seed:\w{1,20}|(?:reserved|extra_id|special)_\d{1,4})>)"
+    r"|\[(?=[|｜]|e~\[|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|gMASK)\])"
+    r"|\](?=~!?b[\[\]])",
     re.IGNORECASE,
 )
+_HARMLESS = {"<": "‹", "[": "⁅", "]": "⁆"}
 
 
 def fence(text: object, label: str) -> str:
     """Mark case text, patient's words or model output as data, so that nothing in it reads as an instruction."""
     inner = str(text).strip()
-    if "<" in inner or "[" in inner:
-        inner = _MARKS.sub(lambda found: "‹" if found[0] == "<" else "⁅", inner)
+    if "<" in inner or "[" in inner or "]~" in inner:
+        inner = _MARKS.sub(lambda found: _HARMLESS[found[0]], inner)
     return f'<data name="{label}">\n{inner}\n</data>'
 
 
