@@ -1,4 +1,4 @@
-"""Print text on a terminal safely, counts and lists in words, and reasons of failures."""
+"""Print text on a terminal and in Markdown safely, counts and lists in words, and reasons of failures."""
 
 import logging
 from collections.abc import Sequence
@@ -9,6 +9,14 @@ import typer
 def printable(text: str) -> str:
     """Remove control characters, which a terminal would obey."""
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
+
+
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]<>|#&~!"})
+
+
+def in_markdown(text: str) -> str:
+    """Return a text as Markdown shows it word for word, on one line: no link, picture, heading, cell or tag."""
+    return printable(" ".join(text.split())).translate(_MARKS)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -10,6 +10,7 @@ from scoring.clini_eval.data_sheet import DataSheet, data_sheet
 from scoring.metrics.samples import case_of
 from wardround.analysis.training_sets import Line, interviews
 from wardround.config.experiment import ConfigurationError
+from wardround.printing import in_markdown
 from wardround.store.provenance import versions, write_json_lines, write_whole
 
 CARD = "README.md"
@@ -116,10 +117,10 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
         "ways": _listed(dialogue.strategy or "not recorded" for dialogue in dialogues),
         "models": _listed(model for dialogue in dialogues for model in dialogue.models or ["not recorded"]),
         "departments": _listed(dialogue.department or "not recorded" for dialogue in dialogues),
-        "rare": ", ".join(sheet.rare) or "none",
+        "rare": ", ".join(map(in_markdown, sheet.rare)) or "none",
         "files": "\n".join(f"- `{file}`: {count} lines" for file, count in counts.items()),
         "version": versions(["wardround"])["wardround"] or "",
-        "license": license,
+        "license": in_markdown(license),
     }
     return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n{template.format(**values)}"
 
@@ -141,4 +142,4 @@ def _figures(sheet: DataSheet) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in Counter(names).most_common())
+    return ", ".join(f"{in_markdown(name)} ({count})" for name, count in Counter(names).most_common())

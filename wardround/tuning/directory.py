@@ -11,6 +11,7 @@ from typing import Any
 from cases.dialogues import Dialogue
 from llm.local_weights import ADAPTER_FILE
 from scoring.clini_eval.data_sheet import data_sheet
+from wardround.printing import in_markdown
 from wardround.store.durable_lines import only_writer
 from wardround.store.provenance import differences, git_state, versions, write_json, write_whole
 from wardround.tuning.configuration import Tuning, TuningError
@@ -101,7 +102,7 @@ class TuningDirectory:
             last=losses[-1],
             sources=_listed(dialogue.source for dialogue in dialogues),
             models=_listed(name for dialogue in dialogues for name in dialogue.models or [""]),
-            rare=", ".join(sheet.rare) or "none",
+            rare=", ".join(map(in_markdown, sheet.rare)) or "none",
         )
         write_whole(self.card, f"---{front_matter}---\n{card_text}")
 
@@ -123,7 +124,7 @@ def manifest_of(tuning: Tuning, dialogues: Sequence[Dialogue], counts: Counts) -
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted({name or "not recorded" for name in names}))
+    return ", ".join(sorted({in_markdown(name or "not recorded") for name in names}))
 
 
 def _is_whole(checkpoint: Path) -> bool:

@@ -6,20 +6,23 @@ from typing import Any
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 from typer.testing import CliRunner, Result
 
 from cases import load_cases
 from cases.dialogues import Dialogue
 from scoring.metrics.samples import case_of, of_epoch
 from tests.support.fake_server import ChatRequest, FakeServer
+from tests.support.hostile import EVERYTHING, obeyed
 from tests.support.recorded_runs import graded, write_run
-from wardround.analysis.hub_folder import _ROWS, _TEXTS, _share, write_folder
+from wardround.analysis.hub_folder import _ROWS, _TEXTS, CARD, _share, write_folder
 from wardround.analysis.training_sets import dialogues_in, preferences
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.marks import Mark
 from wardround.store import recorded_run
 from wardround.store.recorded_run import find_runs
+from wardround.tuning.directory import TuningDirectory
 
 _SPLITS = ("train", "validation")
 TIMES = [
@@ -258,3 +261,23 @@ def test_a_reconstruction_of_which_nothing_was_kept_is_told_where_the_reasons_ar
     run = write_run(tmp_path / "d.jsonl.work", [failed], graph="reconstruction")
     with pytest.raises(ConfigurationError, match=r"of 1 note no dialogue was kept; the file \*.failed.jsonl"):
         dialogues_in([run])
+
+
+def test_names_in_dialogues_of_strangers_are_text_on_the_cards(tmp_path: Path) -> None:
+    def cards(names: str) -> list[list[str]]:
+        """The kinds of the parts of both cards, as Markdown is read."""
+        odd = dialogue(source=names, strategy=names, models=[names], department=names)
+        write_folder(tmp_path / "hub", [odd], [], names, 0.0)
+        training = TuningDirectory(tmp_path)
+        settings = {"method": "lora", "base": "a base"}
+        made = {"versions": {"wardround": "1"}, "configuration": settings, "data": {"turns": 1}}
+        training.describe([odd], made, [1.0])
+        shown = [card.read_text("utf-8").split("\n---\n", 1)[1] for card in (tmp_path / "hub" / CARD, training.card)]
+        assert all(names[:4] in card and obeyed(card) == [] for card in shown)
+        parsed = [MarkdownIt().enable("table").parse(card) for card in shown]
+        return [[part.type for token in tokens for part in (token, *(token.children or ()))] for tokens in parsed]
+
+    hostile = f"evil [here](https://evil.example) ![x](https://evil.example/x.png)\n# Heading\n| cell | {EVERYTHING}"
+    parts, plain = cards(hostile), cards("evil")
+    for own, others in zip(parts, plain, strict=True):
+        assert [kind for kind in own if kind != "text"] == [kind for kind in others if kind != "text"]
