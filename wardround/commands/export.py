@@ -200,13 +200,14 @@ def mlflow(
     ],
 ) -> None:
     """Log each run to MLflow. Settings become parameters, means become metrics. Runs logged before are replaced."""
+    from llm.masking import masked
     from wardround.exports.mlflow_runs import write_mlflow
     from wardround.store.recorded_run import find_runs
 
     with _needs_extra("mlflow"):
         found = find_runs(runs)
         write_mlflow(found, out)
-    echo(f"{counted(len(found), 'run')}: {out}")
+    echo(f"{counted(len(found), 'run')}: {masked(out)}")
 
 
 @export_app.command()
@@ -218,12 +219,13 @@ def otel(
     content: Annotated[bool, typer.Option("--content", help="Include the texts of prompts and answers.")] = False,
 ) -> None:
     """Write OpenTelemetry spans, one trace per case. Nothing is sent unless the URL of a collector is given."""
+    from llm.masking import masked
     from wardround.exports.spans import write_spans
     from wardround.store.recorded_run import find_runs
 
     with _needs_extra("otel"):
         cases = write_spans(find_runs(runs), out, content=content)
-    echo(f"{counted(cases, 'trace')}: {out}")
+    echo(f"{counted(cases, 'trace')}: {masked(out)}")
 
 
 def _preferences(runs: "list[Path]", marks: "list[Path] | None") -> "Iterable[Line]":

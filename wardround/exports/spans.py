@@ -128,7 +128,7 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
                 score = {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": value}
                 span.add_event("gen_ai.evaluation.result", score, ended)
         if not result.scored:
-            span.set_status(trace.StatusCode.ERROR, result.error or result.termination)
+            span.set_status(trace.StatusCode.ERROR, (content and result.error) or result.termination)
         for stage, group in groupby(calls, key=lambda call: call.stage):
             with ExitStack() as stage_stack:
                 stage_calls = list(group)
@@ -173,7 +173,8 @@ def _call(call: Call, content: bool, open_span: Any) -> None:
         name = f"chat {attributes['gen_ai.request.model']}" if is_model else f"invoke_agent {call.role}"
         span = open_span(stack, name, [call], attributes, kind=kind)
         if call.error is not None:
-            span.set_status(StatusCode.ERROR, call.error)
+            # It may quote the answer that could not be read.
+            span.set_status(StatusCode.ERROR, call.error if content else attributes["error.type"])
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
