@@ -4,16 +4,19 @@ import base64
 import io
 import os
 import secrets
+import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from cases.pictures import PictureError, read_picture
+from wardround.printing import echo
 
+_DIGITS = 12  # of a length; of thousands, Python makes no number
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
 
 
@@ -69,6 +72,11 @@ class LoopbackServer(ThreadingHTTPServer):
         """The URL for browsers."""
         return f"http://127.0.0.1:{self.server_port}/{self.token}/"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Report a bug of ours on the terminal; a caller who goes away, or never ends what it sends, is none."""
+        if not isinstance(sys.exception(), OSError):
+            echo(traceback.format_exc(), err=True)
+
     def serve_until_interrupted(self, *, browser: bool) -> None:
         """Serve until Ctrl-C."""
         if browser:
@@ -104,7 +112,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         """Return the path after the token; None if the request was refused."""
         hosts = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
         origins = self.headers.get_all("origin") or []
-        token, _, path = urlsplit(self.path).path.lstrip("/").partition("/")
+        token, _, path = self.path.partition("?")[0].lstrip("/").partition("/")  # no URL yet, but what anybody sent
         if [host.lower() for host in self.headers.get_all("host") or []] not in [[host] for host in hosts]:
             refusal = "this server answers only to 127.0.0.1 and localhost"
         elif any(origin not in {f"http://{host}" for host in hosts} for origin in origins):
@@ -129,7 +137,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "")
         if requested_path != path or self.headers.get_content_type() != kind or not length.isdecimal():
             self.answer(HTTPStatus.BAD_REQUEST, f"expected {wanted}")
-        elif int(length) > largest:
+        elif len(length) > _DIGITS or int(length) > largest:
             self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected {wanted}")
         else:
             return self.rfile.read(int(length))
