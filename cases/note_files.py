@@ -119,7 +119,7 @@ def _records(source: Source) -> Iterator[Note]:
         return
     # Read to detect the format, and again by the reader of that format. A text of its own is a note, one in a field of
     # another object may be anything.
-    is_note = None if "text" in Source(source.path).first else _is_note
+    is_note = None if "text" in Source(source.path).first else lambda value: not _FIELDS.isdisjoint(value)
     first = next(Source(source.path).objects("", is_note), None)
     keys = set(first[1]) if first else set()
     if "section_text" in keys:
@@ -134,10 +134,6 @@ def _records(source: Source) -> Iterator[Note]:
         yield from map(note_of, _own(source))
     else:
         yield from _read_all(source.records(is_note), _plain)
-
-
-def _is_note(value: Mapping[str, Any]) -> bool:
-    return not _FIELDS.isdisjoint(value)
 
 
 def _own(source: Source) -> list[Case]:

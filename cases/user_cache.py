@@ -1,4 +1,4 @@
-"""The user's own folders: a cache, and what is to be kept."""
+"""The user's cache folder."""
 
 import os
 from functools import cache
@@ -15,8 +15,3 @@ def cache_folder() -> Path:
 @cache  # asked for each text that is embedded
 def _systems_cache_folder() -> str:
     return platformdirs.user_cache_dir("wardround")
-
-
-def state_folder() -> Path:
-    """Return the user's folder for what no cache may lose, by the system's convention (``XDG_STATE_HOME`` on Linux)."""
-    return Path(platformdirs.user_state_dir("wardround"))

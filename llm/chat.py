@@ -216,8 +216,8 @@ class ChatClient:
                     raise ContextLengthError(f"{self.spec.name}: {TOO_LONG} ({brief(error)})") from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
-                if status_of(error) is not None and not retries.seems_away(error):
-                    throttle.note_refusal()
+                # A proxy that refuses for itself (502, 503) says nothing of the server behind it.
+                throttle.has_refused |= status_of(error) is not None and not retries.seems_away(error)
                 patience.failed(error, passing=retries.is_passing(error) and throttle.has_answered)
                 if retries.is_too_many(error):
                     throttle.refused(sent, retries.retry_after(error))

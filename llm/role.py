@@ -170,11 +170,6 @@ def declared_roles() -> dict[tuple[str, str, str], Role[Any]]:
     return dict(_declared)
 
 
-def prompts_of_roles() -> set[str]:
-    """Return the prompt names of all declared roles."""
-    return {prompt for _, _, prompt in _declared}
-
-
 def variables(view: Any) -> dict[str, Any]:
     """Return the fields of a view (a dataclass) as the variables of a prompt."""
     return {field.name: getattr(view, field.name) for field in fields(view)}

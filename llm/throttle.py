@@ -48,7 +48,7 @@ class Throttle:
         self._successes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._last_answer: float | None = None
-        self._has_refused = False
+        self.has_refused = False  # a request; the server is waited for if it takes no connections later
         self._away: tuple[float, int] | None = None  # since when, and the allowance before
         self._said = False  # whether the log says that it is away
 
@@ -84,13 +84,6 @@ class Throttle:
             yield loop.time()
         finally:
             self._leave()
-
-    def note_refusal(self) -> None:
-        """Record that the server refused a request: it is waited for if it takes no connections later.
-
-        A proxy that refuses for itself says nothing of the server behind it, so its 502s and 503s are not waited for.
-        """
-        self._has_refused = True
 
     def succeeded(self) -> None:
         """Record an answer: after as many answers as the allowance, the allowance grows by one."""
@@ -152,7 +145,7 @@ class Throttle:
                 away for too long.
         """
         now = asyncio.get_running_loop().time()
-        is_expected = loading or (self._has_refused and sent == math.inf)
+        is_expected = loading or (self.has_refused and sent == math.inf)
         if self._last_answer > sent if self._last_answer is not None else not is_expected:
             return False
         if self._away is None:

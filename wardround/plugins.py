@@ -22,8 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import platformdirs
+
 from cases.registry import RegistryError, code_outside_plugins, registering
-from cases.user_cache import state_folder
 from cases.validation import InputError, in_a_line, line_in, nearest
 from prompts import prompt_folders
 from wardround.script_code import module_of, text_of
@@ -153,12 +154,8 @@ def _note_as_own(source: str) -> None:
 
 
 def _own_file() -> Path:
-    return state_folder() / "plugins.txt"
-
-
-def load_plugins_of_environment() -> None:
-    """Load the plug-ins that the environment variable names, in a process that we have started."""
-    load_plugins(filter(None, os.environ.get(VARIABLE, "").split("\n")))
+    """Return a file in the user's folder for what no cache may lose (``XDG_STATE_HOME`` on Linux)."""
+    return Path(platformdirs.user_state_dir("wardround"), "plugins.txt")
 
 
 def record_plugins(used: Collection[str] = ()) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from llm.egress import close_egress
 from nodes.consultation.example import EXAMPLES
 from prompts import add_prompts
 from prompts.complete import warm_up
-from wardround.plugins import load_plugins_of_environment
+from wardround.plugins import VARIABLE, load_plugins
 from wardround.serving.allowed import REACHING, allowed
 from wardround.serving.quiet import keep_log_short
 from wardround.serving.served_graph import ServedGraph, check_context
@@ -26,7 +26,7 @@ PROMPTS = "WARDROUND_PROMPTS"
 
 if os.environ.get("WARDROUND_NO_EGRESS"):
     close_egress()
-load_plugins_of_environment()
+load_plugins(filter(None, os.environ.get(VARIABLE, "").split("\n")))
 if folder := os.environ.get(PROMPTS):
     add_prompts(folder)
 

@@ -65,9 +65,5 @@ def _diagnosis_steps(
     if not suspected:
         return [words["unnamed"].format(**values)]
     values |= {"disease": suspected[0], "others": separator.join(suspected[1:4]) or words["no_other"]}
-    return [_as_sentence(step.format(**values)) for step in words["steps"]]
-
-
-def _as_sentence(text: str) -> str:
-    """Return a sentence with a capital, as it may begin with a disease that a result names."""
-    return text[:1].upper() + text[1:]
+    steps = [step.format(**values) for step in words["steps"]]
+    return [step[:1].upper() + step[1:] for step in steps]  # a disease that a result names may begin it

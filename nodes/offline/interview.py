@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from cases.vocabulary import Language
 from nodes.offline.meaning import subject_of
 from nodes.offline.subjects import subjects
 from nodes.patients.own_words import voice_of
@@ -37,9 +36,10 @@ def next_in_order(chart: Chart, questions: Sequence[str], saves: bool = True) ->
     """
     spoken = said_by("doctor", chart.dialogue)
     place = next((questions.index(text) + 1 for text in reversed(spoken) if text in questions), 0)
-    known = load_words("consultation/words", chart.presentation.language)["patient"]
+    language = chart.presentation.language
+    known = load_words("consultation/words", language)["patient"]
     if saves and any(known[each] in _last_reply(chart) for each in _NO_MORE):
-        while place < len(questions) and _is_of_the_story(questions[place], chart.presentation.language):
+        while place < len(questions) and subjects()[subject_of(questions[place], language)].story:
             place += 1
     return place
 
@@ -47,7 +47,3 @@ def next_in_order(chart: Chart, questions: Sequence[str], saves: bool = True) ->
 def _last_reply(chart: Chart) -> str:
     last = chart.dialogue[-1] if chart.dialogue else None
     return last.text if last is not None and last.speaker == "patient" else ""
-
-
-def _is_of_the_story(question: str, language: Language) -> bool:
-    return subjects()[subject_of(question, language)].story

@@ -101,7 +101,7 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     """
     of_family = "family" in subjects_heard(question, language) or _PATTERNS["names_relatives"].search(question)
     facts = list(facts) if of_family else without_the_family(facts)
-    placed = [_with_relatives(fact) if of_family else fact for fact in facts]
+    placed = [replace(each, section="family_history") if of_family and not _is_own(each) else each for each in facts]
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
     scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
@@ -132,11 +132,6 @@ def without_the_family(facts: Sequence[RecordSentence]) -> list[RecordSentence]:
     """Return the facts without the family history, and without what another section states of it."""
     own = (fact for fact in facts if fact.section != "family_history")
     return [fact for fact in own if not _PATTERNS["of_the_family"].search(fact.text)]
-
-
-def _with_relatives(fact: RecordSentence) -> RecordSentence:
-    """Return a sentence that says what a relative has or had as one of the family history."""
-    return fact if _is_own(fact) else replace(fact, section="family_history")
 
 
 def _is_own(fact: RecordSentence) -> bool:

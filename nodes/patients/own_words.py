@@ -114,10 +114,6 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
 def _told(fact: RecordSentence, voice: Voice) -> str:
     """Return a sentence of the histories as the speaker tells it; habits that a semicolon parts, one by one."""
     parts = fact.text.split("; ") if fact.section == "personal_history" else [fact.text]
-    said = (spoken(part, fact.section, voice) or (part if _is_of_the_person(part) else "") for part in parts)
+    is_who = _PATTERNS["who_it_is"].fullmatch  # says who somebody is, which is told with "I am"
+    said = (spoken(part, fact.section, voice) or (part if is_who(part) else "") for part in parts)
     return " ".join(with_full_stop(each, voice.language) if len(parts) > 1 else each for each in said if each)
-
-
-def _is_of_the_person(text: str) -> bool:
-    """Whether a sentence only says who somebody is, which is told with "I am"."""
-    return _PATTERNS["who_it_is"].fullmatch(text) is not None

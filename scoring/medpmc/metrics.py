@@ -216,20 +216,15 @@ def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
     said so far; image: the share of the case's images shown so far. A consultation that has ended keeps its values, so
     that every round covers the same cases (the published curves average over consultations still running).
     """
-    by_round = zip(*(curve for _, curve in _curves(cases)), strict=True)
+    by_round = zip(*(curve for _, curve in curves(cases)), strict=True)
     table = []
     for number, shares in enumerate(by_round):
         table.append(Gathered(number + 1, *map(mean, zip(*shares, strict=True))))
     return table
 
 
-def curves(cases: Iterable[MedPmcTranscript]) -> dict[str, list[Shares]]:
+def curves(cases: Iterable[MedPmcTranscript]) -> list[tuple[str, list[Shares]]]:
     """Return the shares known after each round by consultation; shorter ones are extended to the longest."""
-    return dict(_curves(cases))
-
-
-def _curves(cases: Iterable[MedPmcTranscript]) -> list[tuple[str, list[Shares]]]:
-    """Return the curves of all consultations, also of several of one case."""
     measure = recall("rouge1")
     found = [(case.case, curve) for case in cases if (curve := _curve(case, measure))]
     rounds = max((len(curve) for _, curve in found), default=0)

@@ -92,7 +92,10 @@ def dev(
     allowed = _allowed(allow or [], allow_origin or [], browser)
     plugins = plugin or []
     if experiment is not None:
-        runs = _runs_of(experiment, plugins)
+        from wardround.config.experiment_file import read_sweep
+        from wardround.library import find_file
+
+        runs = [*read_sweep(find_file(experiment), {}, {}, plugins).runs.values()]
         allowed = _with_models_of(runs, allowed)
         plugins = list(dict.fromkeys(name for run in runs for name in run.plugins))
         own_prompts = {run.prompts for run in runs}
@@ -176,13 +179,6 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
         return Allowed.model_validate({"origins": (STUDIO, *origins), "values": values, "open_page": browser})
     except ValidationError:
         refuse("WARDROUND_TOKEN: expected at least 16 characters (letters, digits, - or _)")
-
-
-def _runs_of(file: Path, plugins: list[str]) -> "list[Experiment]":
-    from wardround.config.experiment_file import read_sweep
-    from wardround.library import find_file
-
-    return list(read_sweep(find_file(file), {}, {}, plugins).runs.values())
 
 
 def _with_models_of(runs: "list[Experiment]", allowed: "Allowed") -> "Allowed":

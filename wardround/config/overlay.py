@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cases.validation import nearest
-from llm.role import prompts_of_roles
+from llm.role import declared_roles
 from prompts import Prompt, PromptError, laid_over, load_descriptions, load_prompt, load_words
 from prompts.folders import is_language, prompt_files, prompt_folders
 from prompts.words import DESCRIPTIONS
@@ -65,7 +65,7 @@ def check_overlay(folder: str | Path) -> str:
 def _check_place(folder: str | Path, place: str, file: Path, builtin: Mapping[str, Path]) -> None:
     """Check that a file of the folder is of a sound size, in the folder of a language, and overrides a prompt."""
     language, _, name = place.partition("/")
-    names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for name in prompts_of_roles()}
+    names = {place.partition("/")[2] for place in builtin} | {f"{name}.md" for _, _, name in declared_roles()}
     if not file.is_file() or file.stat().st_size > _LONGEST:
         raise PromptError(f"prompts {folder}: {place} is not a file of {_LONGEST:,} bytes at most")
     if not is_language(language):

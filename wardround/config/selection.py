@@ -160,16 +160,13 @@ def _chosen(items: Sequence[StoredItem], data: Data, source: str, in_split: str)
         items = random.Random(data.shuffle).sample(items, len(items))
     items = items[: data.limit]
     if data.sufficient:
-        items = [stored for stored in items if not lacking(_as_note(stored.item))]
+        notes = ((stored, one if isinstance(one := stored.item, Note) else note_of(one)) for stored in items)
+        items = [stored for stored, note in notes if not lacking(note)]
         if not items:
             raise ConfigurationError(
                 f"data.sufficient: nothing selected from {source} has a complaint, a history and results"
             )
     return items
-
-
-def _as_note(item: Item) -> Note:
-    return item if isinstance(item, Note) else note_of(item)
 
 
 def _own_sub_departments(by_department: Mapping[str, Collection[str]]) -> dict[str, list[str]] | None:

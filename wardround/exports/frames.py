@@ -252,15 +252,18 @@ def write_parquet(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
             _frame(runs, level).to_parquet(file, engine="pyarrow", index=False)
     with ExitStack() as stack:
         opened = {level: stack.enter_context(replacing(files[level])) for level in _OF_CASES}
+        schemas = {
+            level: pyarrow.schema([(name, _type(annotation)[1]) for name, annotation in COLUMNS[level].items()])
+            for level in _OF_CASES
+        }
         writers = {
-            level: stack.enter_context(parquet.ParquetWriter(file, pyarrow.schema(list(_arrow_types(level)))))
-            for level, file in opened.items()
+            level: stack.enter_context(parquet.ParquetWriter(file, schemas[level])) for level, file in opened.items()
         }
         waiting: dict[Level, list[Row]] = {level: [] for level in writers}
 
         def write(level: Level) -> None:
             rows, waiting[level] = waiting[level], []
-            writers[level].write_table(pyarrow.Table.from_pylist(rows, schema=writers[level].schema))
+            writers[level].write_table(pyarrow.Table.from_pylist(rows, schema=schemas[level]))
 
         for level, row in _each_case(runs, [*writers]):
             waiting[level].append(row)
@@ -269,10 +272,6 @@ def write_parquet(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
         for level in [level for level, rows in waiting.items() if rows]:
             write(level)
     return list(files.values())
-
-
-def _arrow_types(level: Level) -> Iterator[tuple[str, str]]:
-    return ((name, _type(annotation)[1]) for name, annotation in COLUMNS[level].items())
 
 
 def _type(annotation: Any) -> tuple[str, str]:

@@ -101,7 +101,7 @@ def build_information(runs: Sequence[RecordedRun]) -> list[Table]:
     found: dict[str, dict[str, list[Shares]]] = {}
     for run in runs:
         if any(result.scored for result, _ in run.each_dialogue()):
-            found[run.name] = curves(read_transcripts(run.path, "medpmc").records)
+            found[run.name] = dict(curves(read_transcripts(run.path, "medpmc").records))
     longest = max((len(curve) for curves_by_case in found.values() for curve in curves_by_case.values()), default=0)
     rows: list[dict[str, Any]] = []
     for name, curves_by_case in found.items():

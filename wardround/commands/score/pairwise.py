@@ -129,7 +129,11 @@ def aie_pairwise(
     notes += [*_not_played(choices, by_case), *by_rules]
     verdicts = _verdicts(duels_by_view, choices, tuple(judges) or _VIEWS["both"])
     figures = _filled(win_rates(_with_majority(given), each, names) for each, given in verdicts.items())
-    among_people = _filled(_agreement_among_people(given, each) for each, given in verdicts.items())
+    votes = {each: tournament.votes(given.get("people", [])) for each, given in verdicts.items()}
+    among_people = _filled(
+        agreement_table(given, f"aie-raters-{each}", f"Agreement among people, the {each}'s view")
+        for each, given in votes.items()
+    )
     with_people = list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models)) if people else []
     write_drawn([*figures, *among_people, *with_people], out, by_rules)
     drawn = [
@@ -288,11 +292,6 @@ def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: C
                 if not duel.failure
             ]
     return found
-
-
-def _agreement_among_people(given: Mapping[Rater, list[Verdict]], view: View) -> Table:
-    votes = tournament.votes(given.get("people", []))
-    return agreement_table(votes, f"aie-raters-{view}", f"Agreement among people, the {view}'s view")
 
 
 def _agreement_with_people(
