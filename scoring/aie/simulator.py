@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 from cases.text.words import language_of
 from cases.vocabulary import data_file
-from scoring.aie.transcripts import SimulatorTest
+from scoring.aie.transcripts import SimulatorTest, each_test
 from scoring.metrics.samples import Definition, Sample
 from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, spoken_length, words
 
 EFFECTIVE, INEFFECTIVE, AMBIGUOUS = ("A-A-A", "B-A-A"), ("A-A-B", "B-A-B"), ("A-B", "B-B")
 DEMAND, OTHER_TOPIC = "C", "D"
+DENIAL, ASKS_BACK = "HONEST", "GUIDANCE"  # keywords of denying or following advice, and of asking to be more specific
 
 _KEYWORDS = data_file("scoring.aie", "keywords")
 
@@ -38,20 +39,19 @@ class Reply:
 def replies(tests: Iterable[SimulatorTest]) -> Iterator[Reply]:
     """Yield the replies of a test file; tests without a reply are skipped."""
     for test in tests:
-        for turn, by_type in test.patient_test.items():
-            for kind, found in by_type.items():
-                if found.prediction is not None:
-                    yield Reply(
-                        test=test.id,
-                        turn=turn,
-                        place=f"{test.id}/{turn}/{kind}",
-                        action=found.human_state or kind,
-                        text=found.prediction,
-                        reference=found.human_answer or found.answer or "",
-                        record=test.record,
-                        tracked=found.state_prediction,
-                        human=found.human_answer,
-                    )
+        for turn, kind, found in each_test(test.patient_test):
+            if found.prediction is not None:
+                yield Reply(
+                    test=test.id,
+                    turn=turn,
+                    place=f"{test.id}/{turn}/{kind}",
+                    action=found.human_state or kind,
+                    text=found.prediction,
+                    reference=found.human_answer or found.answer or "",
+                    record=test.record,
+                    tracked=found.state_prediction,
+                    human=found.human_answer,
+                )
 
 
 def accuracy(reply: Reply, definition: Definition = "sound") -> float:
@@ -94,24 +94,9 @@ def honest(reply: Reply, definition: Definition = "sound") -> float:
     Without a keyword 0; published: P(record) instead, so that a lie taken from the record scores 1. The keywords ("没",
     "不", ...) are matched anywhere and are weak evidence. Source: AIE, equation 8.
     """
-    if _has_keyword(reply.text, "HONEST", definition):
+    if has_keyword(reply.text, DENIAL, definition):
         return 1.0
     return _overlap(reply, reply.record, definition).precision if definition == "paper" else 0.0
-
-
-def denies(text: str) -> bool:
-    """Whether a reply has a keyword of denial or of following the advice."""
-    return _has_keyword(text, "HONEST", "sound")
-
-
-def asks_back(text: str) -> bool:
-    """Whether a reply has a keyword that asks to be more specific."""
-    return _has_keyword(text, "GUIDANCE", "sound")
-
-
-def leads_back(text: str) -> bool:
-    """Whether a reply to another topic has a keyword that leads back to the consultation."""
-    return _has_keyword(text, OTHER_TOPIC, "sound")
 
 
 def guidance(reply: Reply, definition: Definition = "sound") -> float:
@@ -119,7 +104,7 @@ def guidance(reply: Reply, definition: Definition = "sound") -> float:
 
     AI and AA only. Source: AIE, equation 12; published keywords for Chinese, our own for English replies.
     """
-    return float(_has_keyword(reply.text, "GUIDANCE", definition))
+    return float(has_keyword(reply.text, ASKS_BACK, definition))
 
 
 def focus(reply: Reply, definition: Definition = "sound") -> float:
@@ -127,7 +112,7 @@ def focus(reply: Reply, definition: Definition = "sound") -> float:
 
     Else 0; higher is better. Source: AIE, equation 9; published keywords for Chinese, our own for English replies.
     """
-    return float(_has_keyword(reply.text, reply.action, definition))
+    return float(has_keyword(reply.text, reply.action, definition))
 
 
 def tracking(reply: Reply) -> float | None:
@@ -184,13 +169,8 @@ def score_simulator(
 
 def unanswered(tests: Iterable[SimulatorTest]) -> list[str]:
     """Return the places of the questions that have no reply; they are unscored."""
-    return [
-        f"{test.id}/{turn}/{kind}"
-        for test in tests
-        for turn, by_type in test.patient_test.items()
-        for kind, found in by_type.items()
-        if found.prediction is None
-    ]
+    each = ((test.id, *one) for test in tests for one in each_test(test.patient_test))
+    return [f"{name}/{turn}/{kind}" for name, turn, kind, found in each if found.prediction is None]
 
 
 def rounds_of(tests: Iterable[SimulatorTest]) -> list[str]:
@@ -206,14 +186,14 @@ def keyword_precision(tests: Iterable[SimulatorTest]) -> dict[str, list[Sample]]
     the keyword of either demands or other topics. None if no reply should have it. A denial after an effective inquiry
     may be true, so that a good patient has less than 100 for HONEST; compare simulators on the same test set.
     """
-    keywords = {"HONEST": ("HONEST",), "GUIDANCE": ("GUIDANCE",), "FOCUS": (DEMAND, OTHER_TOPIC)}
+    keywords = {"HONEST": (DENIAL,), "GUIDANCE": (ASKS_BACK,), "FOCUS": (DEMAND, OTHER_TOPIC)}
     given = list(replies(tests))
     asked = {reply.action for reply in given}
     return {
         f"{name}_PRECISION": [
             Sample(reply.test, 100.0 * (reply.action in _SCORED[name][1]))
             for reply in given
-            if asked & {*_SCORED[name][1]} and any(_has_keyword(reply.text, each, "sound") for each in of_metric)
+            if asked & {*_SCORED[name][1]} and any(has_keyword(reply.text, each) for each in of_metric)
         ]
         for name, of_metric in keywords.items()
     }
@@ -261,7 +241,8 @@ def _published(text: str) -> str:
     return text.replace(" ", "") or "None"
 
 
-def _has_keyword(text: str, keywords: str, definition: Definition) -> bool:
+def has_keyword(text: str, keywords: str, definition: Definition = "sound") -> bool:
+    """Whether a reply has one of these keywords: of DENIAL, ASKS_BACK, or the answers to DEMAND and OTHER_TOPIC."""
     if definition == "paper" or language_of(text) == "zh":
         found: Sequence[str] = _KEYWORDS["zh"][keywords].split()
         read = _published(text) if definition == "paper" else text

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, AliasPath, BeforeValidator, Field
 
@@ -31,6 +31,7 @@ INQUIRIES = ("A-A-A", "A-A-B", "A-B")
 ADVICE = ("B-A-A", "B-A-B", "B-B")
 TELLING = ("O", "A-A-A", "B-A-A")  # actions after which the patient tells what is on record
 
+Test = TypeVar("Test")
 _ROUND = re.compile(r"0|[1-9]\d*", re.ASCII)
 
 
@@ -149,6 +150,11 @@ class SimulatorTest(ForeignModel):
     patient_test: dict[str, dict[str, SimulatorReply]]
 
 
+def each_test(rounds: Mapping[str, Mapping[str, Test]]) -> Iterator[tuple[str, str, Test]]:
+    """Yield every test of a patient with its round and the action (a code) that it was written for."""
+    return ((turn, code, test) for turn, by_code in rounds.items() for code, test in by_code.items())
+
+
 def read_aie(path: str | Path) -> Reading[AieTranscript]:
     """Read cases (HospitalCases, MedicalExam) or transcripts; unknown actions and answers are warnings."""
     reading = read_records(path, AieTranscript)
@@ -190,11 +196,10 @@ def _odd_transcripts(transcripts: list[AieTranscript]) -> Iterator[Oddity]:
 
 def _odd_tests(tests: list[SimulatorTest]) -> Iterator[Oddity]:
     for test in tests:
-        for turn, replies in test.patient_test.items():
-            for action, reply in replies.items():
-                if (reply.human_state or action) not in ACTIONS:
-                    field = f"patient_test.{turn}.{action}.human_state"
-                    yield f"patient {test.id}", field, _unknown_action(reply.human_state or action)
+        for turn, action, reply in each_test(test.patient_test):
+            if (reply.human_state or action) not in ACTIONS:
+                field = f"patient_test.{turn}.{action}.human_state"
+                yield f"patient {test.id}", field, _unknown_action(reply.human_state or action)
 
 
 def _unknown_action(code: str) -> str:

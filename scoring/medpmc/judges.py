@@ -16,7 +16,7 @@ from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.hearing import heard_items
 from prompts import speaker
-from scoring.aie.simulator import AMBIGUOUS, EFFECTIVE, INEFFECTIVE, asks_back, denies
+from scoring.aie.simulator import AMBIGUOUS, ASKS_BACK, DENIAL, EFFECTIVE, INEFFECTIVE, has_keyword
 from scoring.medpmc.metrics import imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.claims import stated_share
@@ -180,5 +180,5 @@ def _fits(action: str, reply: str, record: str) -> bool:
     if action in EFFECTIVE:
         return stated_share(record, reply) >= 0.5
     if action in INEFFECTIVE:
-        return denies(reply)
-    return asks_back(reply) if action in AMBIGUOUS else bool(reply.strip())
+        return has_keyword(reply, DENIAL)
+    return has_keyword(reply, ASKS_BACK) if action in AMBIGUOUS else bool(reply.strip())

@@ -20,7 +20,7 @@ from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
 from prompts import speaker
-from scoring.aie.simulator import asks_back, denies, leads_back
+from scoring.aie.simulator import ASKS_BACK, DENIAL, OTHER_TOPIC, has_keyword
 from scoring.aie.simulator_set import Played, SimulatorItem
 from scoring.metrics.claims import entailed, stated_share
 from scoring.metrics.samples import Sample
@@ -106,11 +106,11 @@ def judge_relevance_offline(view: ReplyView) -> Relevance:
     if item.expected:
         return Relevance(relevant=any(_is_told(fact, reply) for fact in item.expected))
     if item.action.startswith("Ambiguous"):
-        return Relevance(relevant=asks_back(reply))
+        return Relevance(relevant=has_keyword(reply, ASKS_BACK))
     if any(_is_told(fact, reply) for fact in view.record.splitlines() if len(words(fact)) >= _SENTENCE):
         return Relevance(relevant=False)
-    denied = denies(reply) or (item.action == "Ineffective Advice" and bool(_NOTHING_FOUND.search(reply)))
-    return Relevance(relevant=denied or (item.action == "Other Topic" and leads_back(reply)))
+    denied = has_keyword(reply, DENIAL) or (item.action == "Ineffective Advice" and bool(_NOTHING_FOUND.search(reply)))
+    return Relevance(relevant=denied or (item.action == "Other Topic" and has_keyword(reply, OTHER_TOPIC)))
 
 
 def judge_consistency_offline(view: ReplyView) -> Consistency:

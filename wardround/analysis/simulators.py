@@ -35,7 +35,7 @@ from scoring.aie.drafting import Draft
 from scoring.aie.export import aie_record
 from scoring.aie.simulator import score_simulator
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, record_of, tracking_by_part
-from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest
+from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest, each_test
 from scoring.medpmc.judges import MedPmcView, patient_judge, persona_judge, view
 from scoring.medpmc.patient_judgements import actor_judgement, as_consultations, patient_judgement, standard
 from scoring.metrics.samples import Definition, Sample, of_epoch
@@ -213,13 +213,8 @@ def cases_of(
 
 def questions_of(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
     """Return the questions that can be asked: patient, round and the action they were written for."""
-    return [
-        (test.id, turn, kind)
-        for test in tests
-        for turn, by_kind in test.patient_test.items()
-        for kind, one in by_kind.items()
-        if one.question
-    ]
+    each = ((test.id, *one) for test in tests for one in each_test(test.patient_test))
+    return [(name, turn, kind) for name, turn, kind, one in each if one.question]
 
 
 def lacking_dialogue(tests: Sequence[SimulatorTest]) -> list[tuple[str, str, str]]:
@@ -269,13 +264,12 @@ def write_tests(path: Path, source: Path, played: Sequence[SimulatorTest]) -> No
     records = []
     for each in Source(source).records():
         record: Any = each.value
-        for turn, by_kind in record["patient_test"].items():
-            for kind, one in by_kind.items():
-                reply = replies.get(str(record["id"]), {}).get(turn, {}).get(kind)
-                for part in ("prediction", "state_prediction"):
-                    one.pop(part, None)
-                    if reply is not None and (value := getattr(reply, part)) is not None:
-                        one[part] = value
+        for turn, kind, one in each_test(record["patient_test"]):
+            reply = replies.get(str(record["id"]), {}).get(turn, {}).get(kind)
+            for part in ("prediction", "state_prediction"):
+                one.pop(part, None)
+                if reply is not None and (value := getattr(reply, part)) is not None:
+                    one[part] = value
         records.append(record)
     write_json(path, records)
 
@@ -318,9 +312,8 @@ def heard_by_rule(drafts: Iterable[tuple[Case, Draft]]) -> dict[tuple[str, str, 
     actions: dict[tuple[str, str, str], str] = {}
     for case, one in drafts:
         facts = facts_of(case)
-        for turn, tests in one.record["patient_test"].items():
-            for code, test in tests.items():
-                actions[case.id, turn, code] = _label_by_rule(test["question"], facts, case.language)[0]
+        for turn, code, test in each_test(one.record["patient_test"]):
+            actions[case.id, turn, code] = _label_by_rule(test["question"], facts, case.language)[0]
     return actions
 
 

@@ -10,7 +10,7 @@ from cases.files import CaseFileError, Problem
 from cases.importers.source import Source
 from nodes.patients.saps.state_tracker import Action
 from scoring.aie.drafting import Draft
-from scoring.aie.transcripts import ACTIONS, CODES
+from scoring.aie.transcripts import ACTIONS, CODES, each_test
 from wardround.rating.checklists import Line
 
 
@@ -44,12 +44,11 @@ def lines_of(drafts: Iterable[Draft], heard: Mapping[tuple[str, str, str], str])
     lines = []
     for draft in drafts:
         name = str(draft.record["id"])
-        for turn, tests in draft.record["patient_test"].items():
-            for code, test in tests.items():
-                by_rule = heard.get((name, turn, code), "")
-                fields = {"action": ACTIONS[code], "doctor": test["question"], "answer": test["answer"]}
-                fields |= {"facts": draft.facts[turn, code], "by_rule": "" if by_rule == ACTIONS[code] else by_rule}
-                lines.append(TestLine.model_validate({"case": name, "round": int(turn), **fields}))
+        for turn, code, test in each_test(draft.record["patient_test"]):
+            by_rule = heard.get((name, turn, code), "")
+            fields = {"action": ACTIONS[code], "doctor": test["question"], "answer": test["answer"]}
+            fields |= {"facts": draft.facts[turn, code], "by_rule": "" if by_rule == ACTIONS[code] else by_rule}
+            lines.append(TestLine.model_validate({"case": name, "round": int(turn), **fields}))
     return lines
 
 

@@ -18,7 +18,7 @@ from scoring.aie.simulator import (
     replies,
     score_simulator,
 )
-from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
+from scoring.aie.transcripts import SimulatorTest, each_test, read_simulator_tests
 from scoring.metrics.samples import PERCENT, Definition, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.analysis import simulators
@@ -104,9 +104,7 @@ def played_tests(
             f"{len(short)} questions are asked after a shorter dialogue than their round implies, because `history` is "
             f"shorter or missing; the first is for patient {patient_id} in round {turn}."
         )
-    asked = [
-        one for test in tests for by_kind in test.patient_test.values() for one in by_kind.values() if one.question
-    ]
+    asked = [one for test in tests for *_, one in each_test(test.patient_test) if one.question]
     if drafts := sum(one.human_state is one.human_answer is None for one in asked):
         notes.append(f"{drafts} questions are a model's drafts that no person has checked (`wardround cases confirm`).")
     return scores_of_tests(
