@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from llm.scopes import holding
-from llm.trace import Call, each_entry, record, trace_lines
+from llm.trace import Call, each_entry, record, summed, trace_lines
 
 
 @dataclass
@@ -92,5 +92,4 @@ def with_earlier_tries(call: Call) -> Call:
         return call
     counted = ("attempts", "input_tokens", "output_tokens")
     sums = {name: getattr(call, name) + getattr(before, name) for name in counted}
-    cost = None if call.cost is None or before.cost is None else call.cost + before.cost
-    return call.model_copy(update={**sums, "cost": cost})
+    return call.model_copy(update={**sums, "cost": summed((call.cost, before.cost))})

@@ -60,9 +60,9 @@ class Call(Strict):
     error: str | None = None
 
     @property
-    def is_unsent(self) -> bool:
-        """Whether it failed before any request, as at a limit or with a prompt that is too long."""
-        return self.error is not None and not self.attempts
+    def is_asked(self) -> bool:
+        """Whether a chat model was asked: not rules or people, nor nobody, as at a limit or with too long a prompt."""
+        return self.model not in WITHOUT_MODEL and (self.error is None or self.attempts > 0)
 
     @property
     def is_uncounted(self) -> bool:
@@ -101,13 +101,12 @@ class Trace(Strict):
     @property
     def cost(self) -> float | None:
         """US dollars; None if the price of any call is unknown."""
-        costs = [call.cost for call in self.calls]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return summed(call.cost for call in self.calls)
 
     @property
     def asked(self) -> int:
-        """The number of questions put to chat models, not to rules or people, nor refused before they were sent."""
-        return sum(call.model not in WITHOUT_MODEL and not call.is_unsent for call in self.calls)
+        """The number of questions put to chat models."""
+        return sum(call.is_asked for call in self.calls)
 
     @property
     def seconds(self) -> float:
@@ -117,10 +116,21 @@ class Trace(Strict):
     @property
     def models(self) -> dict[str, list[str]]:
         """The models that answered, by role."""
-        found = defaultdict[str, set[str]](set)
-        for call in self.calls:
-            found[call.role].add(call.model)
-        return {role: sorted(models) for role, models in sorted(found.items())}
+        return models_by_role((call.role, [call.model]) for call in self.calls)
+
+
+def summed(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs; None if one of them is unknown."""
+    known = list(costs)
+    return None if None in known else sum(cost for cost in known if cost is not None)
+
+
+def models_by_role(answered: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    """Return the different models of each role, of pairs of a role and the models that answered for it."""
+    found = defaultdict[str, set[str]](set)
+    for role, models in answered:
+        found[role].update(models)
+    return {role: sorted(models) for role, models in sorted(found.items())}
 
 
 def merge_traces(left: Trace | None, right: Trace | None) -> Trace:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from cases.text.words import rules_of
 from llm.specs import OFFLINE, WITHOUT_MODEL
+from llm.trace import models_by_role, summed
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import StagePassage, error_propagation
 from scoring.metrics.samples import mean
@@ -98,12 +99,6 @@ def propagation(scored: Sequence[Result], suite: Suite) -> list[StagePassage]:
     return error_propagation([one.scores for one in scored], suite.stages, cases=[one.case_id for one in scored])
 
 
-def summed(costs: Iterable[float | None]) -> float | None:
-    """Return the sum of costs; None if one of them is unknown."""
-    known = list(costs)
-    return None if None in known else sum(cost for cost in known if cost is not None)
-
-
 def most_frequent_failures(results: Iterable[Result]) -> list[dict[str, Any]]:
     """Return why cases failed or were stopped, most frequent first, each with one case's message.
 
@@ -128,11 +123,7 @@ def languages_of(results: Iterable[Result]) -> list[str]:
 
 def models_of(results: Iterable[Result]) -> dict[str, list[str]]:
     """Return the models that answered, by role."""
-    found: dict[str, set[str]] = {}
-    for result in results:
-        for role, names in result.models.items():
-            found.setdefault(role, set()).update(names)
-    return {role: sorted(names) for role, names in sorted(found.items())}
+    return models_by_role(pair for result in results for pair in result.models.items())
 
 
 def estimate_scores(scored: Sequence[Result], suite: Suite) -> dict[str, Estimate]:

@@ -13,9 +13,9 @@ import pandas
 
 from cases import Case
 from cases.files import replacing
-from llm.trace import Call, Trace
+from llm.trace import Call, Trace, summed
 from scoring.clini_eval.dialogue import ReconstructionAnswers
-from wardround.analysis.summary import is_usage_known, summed
+from wardround.analysis.summary import is_usage_known
 from wardround.config.experiment import ConfigurationError
 from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun, find_runs

@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import Dialogue
 from cases.files import is_device
-from llm.specs import WITHOUT_MODEL
+from llm.trace import summed
 from nodes.reconstruction.gates import GATES as ALL_GATES
 from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, ModelUse, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
-from wardround.analysis.summary import summed
 from wardround.config.experiment import ConfigurationError
 from wardround.printing import counted
 from wardround.store.durable_lines import append_line, whole_lines, writing
@@ -159,7 +158,7 @@ class DialogueFiles:
         used: dict[str, ModelUse] = {}
         for result in self.directory.each_result():
             for call in read_trace(self.directory.trace_file(*result.key)).calls:
-                if call.model not in WITHOUT_MODEL and not call.is_unsent:
+                if call.is_asked:
                     before = used.get(call.model, ModelUse(calls=0, input_tokens=0, output_tokens=0, cost=0))
                     used[call.model] = ModelUse(
                         calls=before.calls + 1,
