@@ -159,9 +159,9 @@ def _marked(item: str, place: int) -> bool:
     return found is not None and found["number"] in (None, str(place))
 
 
-def folded(key: str) -> str:
-    """Return a key without case, spaces and punctuation: ``Sub-Departments`` is ``sub_departments``."""
-    return "".join(filter(str.isalnum, key.casefold()))
+def folded(words: str) -> str:
+    """Return words, or a key, without case, spaces and punctuation: ``Sub-Departments`` is ``sub_departments``."""
+    return "".join(filter(str.isalnum, words.casefold()))
 
 
 def unwrapped(value: Any, names: Set[str]) -> Any:

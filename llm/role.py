@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from cases.dialogues import Message
 from cases.registry import GivenError, RegistryError, check_function
+from llm.replies import folded
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -145,15 +146,11 @@ def says_back(said: str, heard: str) -> bool:
 
     A question is never its own answer, even a short one. A speaker's label ("Patient:") is ignored.
     """
-    if _letters(heard) not in (_letters(said), _letters(_LABEL.sub("", said))):
+    if folded(heard) not in (folded(said), folded(_LABEL.sub("", said))):
         return False
     if heard.rstrip().endswith(("?", "？")):
         return len(heard) >= _MIN_QUESTION
     return len(heard) + sum("\u4e00" <= sign <= "\u9fff" for sign in heard) >= _MIN_SENTENCE
-
-
-def _letters(words: str) -> str:
-    return "".join(filter(str.isalnum, words.casefold()))
 
 
 def known_roles() -> dict[str, set[str]]:

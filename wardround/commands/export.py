@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wardround.analysis.training_sets import Line
+    from wardround.store.recorded_run import RecordedRun
 
 Sources = Annotated[
     list[Path], typer.Argument(metavar="SRC", help="Dialogue files, run directories or sweep directories.")
@@ -30,10 +31,12 @@ export_app = group_of_commands("Export runs in the formats of other tools.")
 
 
 @contextmanager
-def _needs_extra(extra: str) -> Iterator[None]:
-    """Exit naming the extra to install if an export's package is missing."""
+def _runs_for(extra: str, runs: list[Path]) -> "Iterator[list[RecordedRun]]":
+    """Yield the runs for an export; exit naming the extra to install if its package is missing."""
+    from wardround.store.recorded_run import find_runs
+
     try:
-        yield
+        yield find_runs(runs)
     except ImportError as error:
         refuse(f"export {extra}: a package is missing ({error}); run: pip install 'wardround[{extra}]'")
 
@@ -171,10 +174,9 @@ def inspect(
 ) -> None:
     """Write an Inspect log for each run. It holds every case, dialogue, score and call; open it with `inspect view`."""
     from wardround.exports.inspect_log import write_inspect_logs
-    from wardround.store.recorded_run import find_runs
 
-    with _needs_extra("inspect"):
-        files = write_inspect_logs(find_runs(runs), out)
+    with _runs_for("inspect", runs) as found:
+        files = write_inspect_logs(found, out)
     echo(f"{counted(len(files), 'log')}: inspect view --log-dir {out}")
 
 
@@ -185,10 +187,9 @@ def parquet(
 ) -> None:
     """Write runs, cases, turns, calls and verdicts as Parquet. Each file covers all runs."""
     from wardround.exports.frames import write_parquet
-    from wardround.store.recorded_run import find_runs
 
-    with _needs_extra("parquet"):
-        files = write_parquet(find_runs(runs), out)
+    with _runs_for("parquet", runs) as found:
+        files = write_parquet(found, out)
     echo(f"{', '.join(file.name for file in files)}: {out}")
 
 
@@ -202,10 +203,8 @@ def mlflow(
     """Log each run to MLflow. Settings become parameters, means become metrics. Runs logged before are replaced."""
     from llm.masking import masked
     from wardround.exports.mlflow_runs import write_mlflow
-    from wardround.store.recorded_run import find_runs
 
-    with _needs_extra("mlflow"):
-        found = find_runs(runs)
+    with _runs_for("mlflow", runs) as found:
         write_mlflow(found, out)
     echo(f"{counted(len(found), 'run')}: {masked(out)}")
 
@@ -221,10 +220,9 @@ def otel(
     """Write OpenTelemetry spans, one trace per case. Nothing is sent unless the URL of a collector is given."""
     from llm.masking import masked
     from wardround.exports.spans import write_spans
-    from wardround.store.recorded_run import find_runs
 
-    with _needs_extra("otel"):
-        cases = write_spans(find_runs(runs), out, content=content)
+    with _runs_for("otel", runs) as found:
+        cases = write_spans(found, out, content=content)
     echo(f"{counted(cases, 'trace')}: {masked(out)}")
 
 
