@@ -434,10 +434,33 @@ def test_the_language_is_that_of_most_letters() -> None:
         ("Tuberculin_Skin_Test", "Skin Examination"),
         ("Arthrocentesis_of_Right_Knee", "Spine and Limb Examination"),
         ("Petition", None),
+        ("CXR", "X-ray"),
+        ("XR_Knee", "X-ray"),
+        ("US_Abdomen", "Ultrasound"),
+        ("RUQ US", "Ultrasound"),
+        ("Told us", None),
+        ("LFTs", "Blood Test"),
+        ("UA", "Urine Test"),
+        ("LP", "Neurological Examination"),
     ],
 )
 def test_a_test_is_filed_under_the_item_it_belongs_to(label: str, item: str | None) -> None:
     assert lexicon.test_item(label) == item
+
+
+@pytest.mark.parametrize(
+    ("section", "item"),
+    [
+        ("Resp", "Chest Examination"),
+        ("Pulm", "Chest Examination"),
+        ("Abd", "Abdominal Examination"),
+        ("GU", "Urogenital System Examination"),
+        ("Ext", "Spine and Limb Examination"),
+        ("Extraction", None),
+    ],
+)
+def test_sections_abbreviated_as_in_american_notes_are_filed(section: str, item: str | None) -> None:
+    assert lexicon.physical_item(section) == item
 
 
 @pytest.mark.parametrize(
