@@ -2,9 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import AliasPath, Field
+from pydantic import AliasPath, BeforeValidator, Field
 
 from scoring.records import ForeignModel, Reading, Text, number_of, read_records, repeated, with_warnings
 
@@ -15,6 +15,13 @@ _IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
 def _section(name: str) -> str:
     section: str = Field(validation_alias=AliasPath("Text", name))
     return section
+
+
+def _if_any(value: Any) -> Any:
+    return "" if value is None else value
+
+
+Optional = Annotated[str, BeforeValidator(_if_any)]  # null is as missing: of a run that broke off, for example
 
 
 class MedPmcTurn(ForeignModel):
@@ -55,13 +62,13 @@ class MedPmcTranscript(ForeignModel):
     patient_information: str = _section("Patient Information")
     chief_complaint: str = _section("Chief Complaint")
     present_illness: str = _section("Present Illness")
-    past_history: str = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # optional
+    past_history: Optional = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # optional
     examinations: str = _section("Examinations")
     diagnosis: str = _section("Diagnosis")
     treatment: str = _section("Treatment")
     images: dict[str, str] = Field(default_factory=dict, validation_alias="Image", description="Report by file name.")
     history: list[MedPmcTurn] = Field(default_factory=list)
-    report: str = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
+    report: Optional = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
     withheld: bool = Field(False, description="Ours only: no picture could be shown, so no analysis is scored.")
 
     @property

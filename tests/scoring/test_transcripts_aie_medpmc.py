@@ -110,5 +110,13 @@ def test_a_missing_section_of_a_medpmc_case_is_named(tmp_path: Path) -> None:
 def test_a_medpmc_case_without_a_past_history_is_read(tmp_path: Path) -> None:
     content = medpmc_data()
     del content["Text"]["Past Medical History"]
+    without, null = read_medpmc(
+        write(tmp_path / "m.json", [content, {**content, "Text": {**content["Text"], "Past Medical History": None}}])
+    ).records
+    assert without.past_history == null.past_history == ""
+
+
+def test_a_medpmc_consultation_whose_report_is_null_has_none(tmp_path: Path) -> None:
+    content = {**medpmc_data(*MEDPMC_HISTORY), "diagnosis_self": None}
     (case,) = read_medpmc(write(tmp_path / "m.json", [content])).records
-    assert case.past_history == ""
+    assert case.report == "" and case.played
