@@ -212,10 +212,7 @@ class _Handler(GuardedHandler):
         except Exception as error:
             self._fail(error)
         else:
-            self.send_response(HTTPStatus.SEE_OTHER)
-            self.send_header("Location", f"/{self.server.token}/")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.redirect()
 
     def show(self, refused: Refused | None = None, given: Mapping[str, str] | None = None) -> None:
         """Send the page for the session's state."""

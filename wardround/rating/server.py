@@ -47,8 +47,13 @@ class Rating(LoopbackServer):
         self._scales = {language: scale_of(scale, language) for language in {item.case.language for item in items}}
         super().__init__(_Handler, port)
 
-    def page(self, nonce: str, rater: str, place: int | None) -> str | None:
-        """Render the page of an item in a rater's order; by default the first item without ratings."""
+    def first_open(self, rater: str) -> int:
+        """Return the place of the first item that a rater has not rated in full; after all, the place of the end."""
+        order = order_for(rater, self.items)
+        return next((place for place, item in enumerate(order) if not self._is_judged(rater, item)), len(order))
+
+    def page(self, nonce: str, rater: str, place: int) -> str | None:
+        """Render the page of an item in a rater's order, or of its end; None if there is none."""
         template = environment().get_template("rating.html.jinja")
         if not rater:
             # Nobody knows yet which of the items' languages the rater reads.
@@ -57,18 +62,16 @@ class Rating(LoopbackServer):
             words = {key: " · ".join(page[key] for page in pages) for key in ("title", "who", "begin")}
             return template.render(words=words, language=next(iter(languages)))
         order = order_for(rater, self.items)
-        open_places = [place for place, item in enumerate(order) if not self._is_judged(rater, item)]
-        if place is None:
-            place = open_places[0] if open_places else len(order)
-        if not 0 <= place <= len(order):
+        left = sum(not self._is_judged(rater, item) for item in order)
+        if place > len(order):
             return None
         texts = load_words("rating/words", order[min(place, len(order) - 1)].case.language)
         words = texts["page"]
         shared = {"words": words, "nonce": nonce, "rater": rater, "place": place, "all": len(order)}
         shared["link"] = partial(_link, rater)
-        shared["left"] = words["left"].format(left=len(open_places), all=len(order))
+        shared["left"] = words["left"].format(left=left, all=len(order))
         if place == len(order):
-            return template.render(**shared, language=order[-1].case.language, item=None, done=not open_places)
+            return template.render(**shared, language=order[-1].case.language, item=None, done=not left)
         item = order[place]
         swapped = item.stands_turned(rater)
         given = self.marks.of(rater, self.scale, item.key)
@@ -114,11 +117,14 @@ class _Handler(GuardedHandler):
     server: Rating
 
     def show(self) -> None:
-        """Send a page."""
+        """Send a page; without an item, redirect to the first open one, so that Back returns to what was shown."""
         nonce, query = secrets.token_urlsafe(16), parse_qs(urlsplit(self.path).query)
         rater = clean_name(query.get("rater", [""])[0])[:80].strip()
         place = query.get("item", [""])[0]
-        page = self.server.page(nonce, rater, int(place[:9]) if place.isdecimal() else None)
+        if rater and not place.isdecimal():
+            self.redirect(_link(rater, self.server.first_open(rater)))
+            return
+        page = self.server.page(nonce, rater, int(place[:9]) if place.isdecimal() else 0)
         if page is None:
             self.answer(HTTPStatus.NOT_FOUND, "there is no such page")
         else:

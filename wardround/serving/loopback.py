@@ -158,6 +158,15 @@ class GuardedHandler(BaseHTTPRequestHandler):
         if status != HTTPStatus.NO_CONTENT:
             self.wfile.write(body)
 
+    def redirect(self, query: str = "") -> None:
+        """Send the browser to the page, with a query."""
+        self.send_response(HTTPStatus.SEE_OTHER)
+        self.send_header("Location", f"/{self.server.token}/{query}")
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the address contains the token."""
 

@@ -123,7 +123,7 @@ def test_the_first_page_speaks_every_language_of_the_cases(tmp_path: Path) -> No
     both = [next(case for case in load_cases() if case.language == language) for language in ("zh", "en")]
     server = Rating([Item(("one", "", case.id, 0), case, ()) for case in both], "mvme", Marks(tmp_path / FILE))
     try:
-        page = server.page("", "", None) or ""
+        page = server.page("", "", 0) or ""
     finally:
         server.server_close()
     assert "<title>盲法评分 · Blinded rating</title>" in page and "您的姓名或代号 · Your name or initials" in page
@@ -184,6 +184,24 @@ def test_a_file_holds_the_answers_to_several_scales_apart(tmp_path: Path) -> Non
         ("medpmc", 5),
         ("aie", 2),
     ]
+
+
+def test_a_page_without_an_item_leads_to_the_address_of_the_first_open_one_so_that_back_returns_to_it(
+    tmp_path: Path,
+) -> None:
+    """Back showed the next item again, as the first one had been rated by then."""
+    with served([consulted(tmp_path / "one", grade=1.0)], "misdiagnosis", tmp_path / FILE) as server:
+
+        def place() -> str:
+            with urllib.request.urlopen(f"{server.address}?rater=Ann+B.", timeout=20) as page:
+                return str(page.url).removeprefix(server.address)
+
+        places = [place()]
+        for item in (0, 1):
+            given = {"rater": "Ann B.", "place": item, "question": "type", "value": 1}
+            assert ask(f"{server.address}judge", given)[0] == 204
+            places.append(place())
+    assert places == [f"?rater=Ann%20B.&item={item}" for item in (0, 1, 2)]
 
 
 def test_several_people_judge_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
