@@ -6,7 +6,17 @@ from prompts.folders import add_prompts, cached_with_prompts, laid_over, languag
 from prompts.loading import Prompt, load_prompt
 from prompts.stages import check_stage_texts, stage_title
 from prompts.templates import age
-from prompts.words import in_series, listed, load_descriptions, load_words, mark, speaker, with_full_stop
+from prompts.words import (
+    in_series,
+    listed,
+    load_descriptions,
+    load_words,
+    mark,
+    on_one_line,
+    said,
+    speaker,
+    with_full_stop,
+)
 
 __all__ = [
     "Prompt",
@@ -25,7 +35,9 @@ __all__ = [
     "load_prompt",
     "load_words",
     "mark",
+    "on_one_line",
     "prompt_folders",
+    "said",
     "speaker",
     "stage_title",
     "whole_languages",

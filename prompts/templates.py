@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from prompts.files import PromptError, joined
 from prompts.stages import titled
-from prompts.words import in_series, listed
+from prompts.words import in_series, listed, on_one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -119,5 +119,6 @@ def _environment() -> "SandboxedEnvironment":
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
     )
     environment.filters |= {"fence": fence, "age": age, "titled": titled, "in_series": in_series, "listed": listed}
+    environment.filters["on_one_line"] = on_one_line
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     return environment

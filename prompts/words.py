@@ -84,6 +84,16 @@ def speaker(who: str, language: Language) -> str:
     return f"{load_words('judges/words', language)[who]}{mark('label', language)}"
 
 
+def on_one_line(text: str) -> str:
+    """Return a text without line ends: where each line is somebody's, a second one would be taken for another's."""
+    return " ".join(text.split())
+
+
+def said(who: str, words: str, language: Language) -> str:
+    """Return a line of a dialogue that a judge reads: the speaker's label and what they said."""
+    return f"{speaker(who, language)}{on_one_line(words)}"
+
+
 def _filled(words: Any, ours: Any) -> Any:
     """Add what an older copy of our wordings lacks; with a key that is not ours, it is taken as misspelt, not older."""
     if not (isinstance(words, dict) and isinstance(ours, dict) and words.keys() <= ours.keys()):

@@ -15,7 +15,7 @@ from cases.text.jargon import jargon_in
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from llm import UNANSWERED, ModelSettings, Role, ask
-from prompts import speaker
+from prompts import said
 from scoring.aie.letters import chosen_letter
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
 from scoring.metrics.claims import stated, stated_share
@@ -44,10 +44,11 @@ class Consultation:
     @classmethod
     def of(cls, transcript: AieTranscript, language: Language) -> "Consultation":
         """Make a consultation of an AIE transcript; its diagnosis is the text of the chosen option, or the words."""
-        doctor, patient = speaker("doctor", language), speaker("patient", language)
-        lines = [
-            doctor + turn.doctor + (f"\n{patient}{turn.patient}" if turn.patient else "") for turn in transcript.history
-        ]
+        lines = []
+        for turn in transcript.history:
+            lines.append(said("doctor", turn.doctor, language))
+            if turn.patient:
+                lines.append(said("patient", turn.patient, language))
         words_chosen = transcript.diagnosis or ""
         option = chosen_letter(words_chosen, transcript.options) or ""
         return cls("\n".join(lines), transcript.history, transcript.options.get(option) or words_chosen)

@@ -10,7 +10,7 @@ from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, Trace, ask, merge_traces
-from prompts import load_words, speaker
+from prompts import load_words, said
 from scoring.clini_eval.demonstration import CliniEvalInput, Demonstration, demonstrate
 from scoring.clini_eval.points import LEAVES, CliniEvalScores, ComparedPoint, Comparison, JudgedPoints, Leaf, Points
 from scoring.clini_eval.rules import CountedPoints, count_points
@@ -169,8 +169,7 @@ async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> Clini
 def transcript_of(dialogue: Dialogue, settings: ModelSettings) -> str:
     """Return the dialogue with one line per turn, each with its speaker."""
     language = settings.language or dialogue.language
-    physician, patient = speaker("physician", language), speaker("patient", language)
     return "\n".join(
-        (physician if message.role == PHYSICIAN else patient) + " ".join(message.content.split())
+        said("physician" if message.role == PHYSICIAN else "patient", message.content, language)
         for message in dialogue.spoken
     )

@@ -15,7 +15,7 @@ from cases.text.statements import statements
 from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.hearing import heard_items
-from prompts import speaker
+from prompts import said
 from scoring.aie.simulator import AMBIGUOUS, ASKS_BACK, DENIAL, EFFECTIVE, INEFFECTIVE, has_keyword
 from scoring.medpmc.metrics import imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
@@ -76,9 +76,9 @@ def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
     """Return what a judge sees of a transcript; what images show is on record in words if none could be shown."""
     lines = []
     for turn in case.history:
-        lines.append(speaker("doctor", language) + turn.doctor)
+        lines.append(said("doctor", turn.doctor, language))
         if turn.patient:  # a conclusion may have an empty reply, which is no silence of the patient's
-            lines.append(speaker("examiner" if turn.by_technician else "patient", language) + turn.patient)
+            lines.append(said("examiner" if turn.by_technician else "patient", turn.patient, language))
     replies = [
         (turn.standard_patient, turn.patient)
         for turn in case.turns_before_end

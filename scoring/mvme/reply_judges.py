@@ -19,7 +19,7 @@ from cases.text.statements import statements
 from cases.vocabulary import Language
 from llm import Role
 from nodes.offline.record_answers import wants_examination
-from prompts import speaker
+from prompts import said
 from scoring.aie.simulator import ASKS_BACK, DENIAL, OTHER_TOPIC, has_keyword
 from scoring.aie.simulator_set import Played, SimulatorItem
 from scoring.metrics.claims import entailed, stated_share
@@ -73,7 +73,7 @@ def reply_view(played: Played, case: Case) -> ReplyView:
     results = [fact for fact in facts if fact.is_result]
     return ReplyView(
         played=played,
-        dialogue="\n".join(f"{speaker(turn.speaker, case.language)}{turn.text}" for turn in item.dialogue),
+        dialogue="\n".join(said(turn.speaker, turn.text, case.language) for turn in item.dialogue),
         question=item.doctor,
         reply=played.reply,
         record="\n".join(fact.text for fact in facts),

@@ -8,7 +8,7 @@ from cases import Case
 from cases.pictures import own_picture
 from cases.vocabulary import Language
 from nodes.state.chart import Turn
-from prompts import load_words, mark, speaker
+from prompts import load_words, mark, on_one_line, said
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
@@ -66,14 +66,10 @@ def _lines(
         # Find the thought that belongs to these words: the turn ends with the text of the doctor's answer.
         spoken = next((text for text in thoughts if turn.speaker == "doctor" and words.endswith(text)), "")
         if spoken:
-            yield f"{thought}{mark('label', language)}{_on_one_line(thoughts[spoken])}"
+            yield f"{thought}{mark('label', language)}{on_one_line(thoughts[spoken])}"
             words = spoken
         links = []
         for picture in turn.pictures:
-            report = _on_one_line(case.report_of(picture.item, picture.file) or picture.item)
+            report = on_one_line(case.report_of(picture.item, picture.file) or picture.item)
             links.append(f"![{report.translate(str.maketrans('[]', '()'))}]({pictures[picture.file]})")
-        yield f"{speaker(turn.speaker, language)}{_on_one_line(' '.join([words, *links]))}"
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
+        yield said(turn.speaker, " ".join([words, *links]), language)
