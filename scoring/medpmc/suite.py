@@ -16,6 +16,8 @@ from scoring.metrics.samples import PERCENT, mean
 
 _NO_REFERENCE = "no reference to compare with"
 _NOT_SHOWN = "no picture may be handed over with these settings"
+_PICTURELESS = "the case has no picture"
+_COMPARED = ("Inquiry", "Examination", "MMA", "Diagnosis", "Treatment")  # with a text of the case
 
 
 async def score(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
@@ -24,8 +26,15 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     values = {name: mean([sample.value for sample in found[name]]) for name in METRICS}
     unscored = {name: _NO_REFERENCE for name, value in values.items() if value is None}
     if "MMA" in unscored:
-        unscored["MMA"] = _NOT_SHOWN if case.examinations.images else "the case has no picture"
+        unscored["MMA"] = _NOT_SHOWN if case.examinations.images else _PICTURELESS
     return CaseScores(values, unscored)
+
+
+def without_reference(case: Case) -> dict[str, str]:
+    """Return the columns for which this case has nothing to compare a report with, whatever a doctor does."""
+    found = score_medpmc([_transcript(case, ConsultationAnswers())])
+    missing = {name: _NO_REFERENCE for name in _COMPARED if not found[name]}
+    return missing | ({} if case.examinations.images else {"MMA": _PICTURELESS})
 
 
 def support_of_report(case: Case, answers: ConsultationAnswers) -> float | None:
@@ -56,6 +65,7 @@ suite = Suite(
     needs=frozenset({"dialogue", "report"}),
     ends=PERCENT,
     neither=("Lens", "Turns"),
+    without_reference=without_reference,
     means=AVERAGES,
     notes="Recall in percent (ROUGE-1), except lengths and turns. Support (ours): share of the report that the case "
     "supports. Lens counts what is said; a doctor's thoughts count only with thoughts = 'spoken', as in the paper.",
@@ -96,6 +106,7 @@ judged_suite = Suite(
     needs=frozenset({"dialogue", "report"}),
     ends=(1.0, 5.0),
     judged=tuple(DOCTOR_ASPECTS),
+    without_reference=lambda case: {} if case.examinations.images else {"MMA": _NO_PICTURE},
     notes="A judge's scores from 1 to 5 for each aspect, as in the paper's Figure 2.",
 )
 
@@ -157,11 +168,13 @@ _RANGES = (
     "Description (D), information completeness (I), cooperation (C), understanding (U), communication (CM): 0 to "
     "2 each; their total: 0 to 10"
 )
+_ENDS = {**dict.fromkeys(ASPECTS, (0.0, 2.0)), _TOTAL: (0.0, 10.0)}
 standard_patient_suite = Suite(
     "medpmc_standard",
     {column: column for column in (*ASPECTS, _TOTAL)},
     score_standard_patient,
     needs=frozenset({"dialogue", "patient"}),
+    ends=_ENDS,
     judged=(*ASPECTS, _TOTAL),
     notes=f"{_RANGES}.",
 )
@@ -170,11 +183,7 @@ patient_suite = Suite(
     {**{column: column for column in (*ASPECTS, _TOTAL)}, _CONSISTENCY: _CONSISTENCY, _CHARACTER: _CHARACTER},
     score_patient,
     needs=frozenset({"dialogue", "patient"}),
-    ends={
-        **dict.fromkeys(ASPECTS, (0.0, 2.0)),
-        _TOTAL: (0.0, 10.0),
-        **dict.fromkeys((_CONSISTENCY, _CHARACTER), (0.0, 5.0)),
-    },
+    ends={**_ENDS, **dict.fromkeys((_CONSISTENCY, _CHARACTER), (0.0, 5.0))},
     judged=(*ASPECTS, _TOTAL, _CONSISTENCY, _CHARACTER),
     notes=f"{_RANGES}; semantic consistency and character feature of the actor: 0 to 5. The paper prints "
     "4.85 for the consistency of its actor, 4.59 for its character, and 0.77 without an actor (Table 5).",

@@ -152,16 +152,21 @@ def failed_as_wrong(results: Sequence[Result], suite: Suite) -> dict[str, Estima
     """Return the means if every failed case, and every answer on which a judge failed, counts as wrong.
 
     It is the lower bound of the means over scored cases: a system gains nothing by failing where it would be wrong.
-    Columns without a worst score (lengths, plug-in metrics) have no bound, nor have those that no case of the run has.
-    Empty if nothing failed.
+    Columns without a worst score (lengths, plug-in metrics) have no bound, nor have those that no case of the run has,
+    nor a paper's average of such a column. Empty if nothing failed.
     """
     as_wrong = failures_as_wrong(results, suite)
     if as_wrong is None:
         return {}
     ends = _bounded(results, suite)
     columns = {name: [result.scores.get(name) for result in as_wrong] for name in ends}
-    bounds = estimate_columns(columns, [result.case_id for result in as_wrong], ends)
-    return {**bounds.columns, **({AVERAGE: bounds.average} if AVERAGE in suite.averages else {})}
+    cases = [result.case_id for result in as_wrong]
+    bounds = estimate_columns(columns, cases, ends)
+    found = {**bounds.columns, **({AVERAGE: bounds.average} if AVERAGE in suite.averages else {})}
+    for name, (_, averaged) in suite.means.items():
+        if all(column in ends and found[column].n for column in averaged):
+            found[name] = estimate_columns({column: columns[column] for column in averaged}, cases, ends).average
+    return found
 
 
 def failures_as_wrong(results: Sequence[Result], suite: Suite) -> list[Result] | None:

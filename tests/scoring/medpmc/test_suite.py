@@ -8,7 +8,7 @@ from cases import load_cases
 from nodes.context import Context
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.suite import suite
+from scoring.medpmc.suite import judged_suite, suite
 from wardround.analysis.summary import estimate_scores
 from wardround.store.result import Result
 
@@ -35,6 +35,19 @@ async def test_the_analysis_of_pictures_is_unscored_where_none_may_be_shown(
     found = await suite.score(PICTURED, SAID, Context.model_validate(settings))
     assert found.values["MMA"] == mma
     assert ("no picture may be handed over" in found.unscored.get("MMA", "")) == (mma is None)
+
+
+async def test_a_case_without_a_picture_has_no_reference_for_its_analysis_so_that_its_failure_is_not_wrong_there() -> (
+    None
+):
+    plain = next(case for case in load_cases("builtin") if not case.examinations.images)
+    untreated = PICTURED.model_copy(update={"key": PICTURED.key.model_copy(update={"treatment_course": ""})})
+    assert list(suite.without_reference(plain)) == list(judged_suite.without_reference(plain)) == ["MMA"]
+    assert suite.without_reference(PICTURED) == judged_suite.without_reference(PICTURED) == {}
+    assert list(suite.without_reference(untreated)) == ["Treatment"]
+    for case in (plain, untreated):
+        unscored = (await suite.score(case, SAID, Context.model_validate({"patient": "medpmc"}))).unscored
+        assert suite.without_reference(case).items() <= unscored.items()
 
 
 def test_the_two_averages_stand_after_their_columns_and_only_where_all_of_them_are_scored() -> None:

@@ -56,6 +56,8 @@ def test_med_pmcs_table_has_a_row_with_failed_cases_as_wrong(tmp_path: Path) -> 
     rows = {row["doctor"]: row for row in made.tables[0].rows}
     bound = rows["failing, failed as wrong"]
     assert 0 < bound["Inquiry_mean"] == pytest.approx(rows["failing"]["Inquiry_mean"] / 2)
+    decision = [bound[f"{name}_mean"] for name in ("Diagnosis", "Treatment", "Avg. (decision)")]
+    assert 0 < decision[2] == pytest.approx((decision[0] + decision[1]) / 2)
     assert any(note.startswith("Failed as wrong: ") for note in made.tables[0].notes)
 
 
@@ -85,6 +87,8 @@ def test_scores_of_runs_show_failed_cases_both_ways_too(tmp_path: Path) -> None:
     [
         ("clini_eval_paper", {"Medical History": 30.0, "Total Score": 80.0, "Avg. Turns": 12.0}, {"Avg. Turns"}),
         ("medpmc_patient", {"D": 2.0, "Total": 9.0, "Character feature": 4.0}, set()),
+        ("medpmc_standard", {"D": 2.0, "Total": 9.0}, set()),
+        ("medpmc", {"Diagnosis": 30.0, "Treatment": 60.0, "Turns": 9.0}, {"Turns"}),
     ],
 )
 def test_points_with_a_scale_of_their_own_are_zero_where_a_case_or_its_judge_failed(
