@@ -43,6 +43,13 @@ def test_the_seven_doctors_are_the_papers_versions() -> None:
     assert {name: block["spec"].partition(":")[2].partition("@")[0] for name, block in models.items()} == VERSIONS
 
 
+def test_dialogues_have_ten_rounds_on_hospital_cases_and_fifteen_on_medical_exam() -> None:
+    ten, fifteen = ("aie_table_2", "aie_figure_3", "aie_figure_4", "aie_figure_5"), ("aie_table_3", "aie_figure_6")
+    for name in (*ten, *fifteen):
+        for experiment in read_sweep(find_file(Path(name)), {}).runs.values():
+            assert experiment.context.max_turns == (10 if name in ten else 15), name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "record", "turns", "runs", "tables"),
@@ -50,7 +57,7 @@ def test_the_seven_doctors_are_the_papers_versions() -> None:
         ("aie_table_2", HOSPITAL, 10, 1, ["aie", "scores", "ends"]),
         ("aie_table_3", EXAM, 15, 1, ["aie", "scores", "ends"]),
         ("aie_figure_3", HOSPITAL, 10, 2, ["simulators", "ends"]),
-        ("aie_figure_6", HOSPITAL, 3, 7, ["aie", "actions"]),
+        ("aie_figure_6", EXAM, 3, 7, ["aie", "actions"]),
     ],
 )
 async def test_a_ready_file_runs_over_http_on_an_imported_case(
