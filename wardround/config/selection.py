@@ -3,7 +3,8 @@
 import random
 import tempfile
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -15,12 +16,13 @@ from cases.files import BUILTIN, each_case
 from cases.note_files import read_notes
 from cases.notes import Note, lacking, note_of
 from cases.validation import suggestion
-from cases.vocabulary import SUB_DEPARTMENTS
+from cases.vocabulary import SECOND_LEVEL, SUB_DEPARTMENTS
 from wardround.config.experiment import ConfigurationError, Data
 
 Item = Case | Note  # what a run puts through its graph
 
 
+_FEW_KEYS = 10  # fewer answer keys of a department are too few to take its list of second-level departments from
 _IN_MEMORY = 8 * 2**20  # bytes: 2,000 cases of 4 kB
 
 
@@ -132,10 +134,12 @@ def select(data: Data) -> Selection:
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     enough = data.limit if data.shuffle is None and not data.case_ids else None  # the first are taken
     cases: list[StoredItem] = []
-    by_department: dict[str, set[str]] = {}
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    keys: Counter[str] = Counter()
     for case in each_case(data.cases):
         if case.key.department:
-            by_department.setdefault(case.key.department, set()).update(case.key.sub_departments)
+            names[case.key.department].update(case.key.sub_departments)
+            keys[case.key.department] += bool(case.key.sub_departments)
         if split in (None, case.split) and (enough is None or len(cases) < enough):
             cases.append(StoredItem.of(case, texts))
     if data.terms is not None and not Path(data.terms).is_file():
@@ -143,7 +147,7 @@ def select(data: Data) -> Selection:
             f"data.terms: {data.terms}: file not found; expected an .xls or .csv file of ICD-10 names"
         )
     in_split = f" (split {split!r})" if split else ""
-    return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(by_department))
+    return Selection(_chosen(cases, data, data.cases, in_split), _own_sub_departments(names, keys))
 
 
 def _chosen(items: Sequence[StoredItem], data: Data, source: str, in_split: str) -> Sequence[StoredItem]:
@@ -169,11 +173,20 @@ def _chosen(items: Sequence[StoredItem], data: Data, source: str, in_split: str)
     return items
 
 
-def _own_sub_departments(by_department: Mapping[str, Collection[str]]) -> dict[str, list[str]] | None:
+def _own_sub_departments(names: Mapping[str, set[str]], keys: Mapping[str, int]) -> dict[str, list[str]] | None:
     """Return a data set's own second-level departments, by department; None if all are built in.
 
-    MedChain's list is not published, so it is collected from the answer keys of the whole file.
+    MedChain's list is not published, so it is collected from the answer keys of the whole file. For a department with
+    few ``keys`` it would be little more than the answers, so the built-in names are added.
+
+    Args:
+        names: the second-level departments that the file's keys name, by department.
+        keys: how many keys name any, by department.
     """
-    if all(name in SUB_DEPARTMENTS.names for names in by_department.values() for name in names):
+    if all(name in SUB_DEPARTMENTS.names for named in names.values() for name in named):
         return None
-    return {department: sorted(names) for department, names in sorted(by_department.items()) if names}
+    return {
+        department: sorted(named.union(SECOND_LEVEL[department].names if keys[department] < _FEW_KEYS else ()))
+        for department, named in sorted(names.items())
+        if named
+    }

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.many_cases import write_cases
 from cases import Case, CaseFileError, ExaminationRecord, load_cases, save_cases
 from cases.notes import Note, note_of
+from cases.vocabulary import SECOND_LEVEL
 from wardround.config import selection
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.config.selection import StoredItem, TextStore, select, select_cases
@@ -70,23 +71,24 @@ def test_a_case_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         select_cases(Data(cases=str(tmp_path / "absent.jsonl")))
 
 
+def own_departments(file: Path, *named: list[str]) -> dict[str, list[str]] | None:
+    """Return the second-level departments that a file brings whose keys name these ones of Surgery."""
+    case = load_cases()[0].model_copy(update={"examinations": ExaminationRecord()})
+    keys = [case.key.model_copy(update={"department": "Surgery", "sub_departments": names}) for names in named]
+    save_cases([case.model_copy(update={"id": f"own-{at}", "key": key}) for at, key in enumerate(keys)], file)
+    return select(Data(cases=str(file))).sub_departments
+
+
 def test_a_data_set_with_departments_of_its_own_brings_its_list(tmp_path: Path) -> None:
-    cases = load_cases()[:2]
-    keys = [
-        case.key.model_copy(update={"department": "Surgery", "sub_departments": names})
-        for case, names in zip(cases, (["Tropical Surgery", "Urology"], ["Aviation Surgery"]), strict=True)
-    ]
-    file = tmp_path / "own.jsonl"
-    save_cases(
-        [
-            case.model_copy(update={"key": key, "examinations": ExaminationRecord()})
-            for case, key in zip(cases, keys, strict=True)
-        ],
-        file,
-    )
-    assert select(Data(cases=str(file))).sub_departments == {
+    named = [["Tropical Surgery", "Urology"], *[["Aviation Surgery"]] * 9]
+    assert own_departments(tmp_path / "own.jsonl", *named) == {
         "Surgery": ["Aviation Surgery", "Tropical Surgery", "Urology"]
     }
+
+
+def test_a_few_cases_do_not_choose_among_their_own_answers_alone(tmp_path: Path) -> None:
+    found = own_departments(tmp_path / "own.jsonl", ["Tropical Surgery", "Urology"], [])
+    assert found == {"Surgery": sorted({"Tropical Surgery", *SECOND_LEVEL["Surgery"].names})}
 
 
 def test_a_data_set_with_our_departments_keeps_our_list() -> None:
