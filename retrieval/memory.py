@@ -1,6 +1,7 @@
 """The case memory (MedCase-RAG): search by department and cosine similarity, verified cases first."""
 
 import copy
+import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -182,6 +183,12 @@ class Memory:
                 pseudo = partial(search, run=self.run, before=before)
                 found += _nearest(pseudo, hidden, kin, language, k - len(found))
         return found
+
+    def content_hash(self) -> str:
+        """Return a hash of all verified cases, without their embeddings."""
+        with self._naming("read"):
+            cases = sorted(case for name in ALL_DEPARTMENTS for case in self._shelves.verified(name))
+        return hashlib.sha256("\n".join(cases).encode()).hexdigest()[:32]
 
     def verified(self) -> Iterator[RememberedCase]:
         """Yield every verified case."""

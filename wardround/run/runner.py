@@ -56,10 +56,11 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     items, context = await _checked(experiment)
     is_new = not is_run(out)
     remembered = await _remembered(context, items, opened=is_new)
+    beside = {"sub_departments": context.sub_departments, "memory": None, **(remembered or {})}
     if is_new:  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
         await try_out(experiment, context, items)
     async with _engine(experiment, context, items) as run_cases:
-        with RunDirectory(out).opened(experiment, items, remembered) as directory:
+        with RunDirectory(out).opened(experiment, items, beside) as directory:
             finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
             context = context.model_copy(update={"run": directory.run})
             left = [attempt for attempt in _attempts(experiment, items) if attempt.key not in finished]
@@ -167,22 +168,23 @@ def _attempts(experiment: Experiment, items: Sequence[StoredItem]) -> Iterator[A
             yield Attempt(position, item, epoch)
 
 
-async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: bool) -> dict[str, int] | None:
-    """Count the verified cases of the case memory by department; None if the run uses none.
+async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: bool) -> dict[str, Any] | None:
+    """Return what the manifest says of the case memory; None if the run uses none.
 
-    The memory is opened for it, before anything is written; the built-in one only if ``opened``, as a finished run
-    needs none.
+    That is the number of its verified cases by department, and of a memory that is not built in a hash of them. The
+    memory is opened for it, before anything is written; the built-in one only if ``opened``, as a finished run needs
+    none.
     """
     if not context.retrieval and context.grow == "off":
         return None
     counts = builtin_counts(context.memory)
     if counts is not None and not opened:
-        return counts
+        return {"memory": counts}
     memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
     languages = {item.language for item in items}
     if counts is not None:  # it holds no case of a test split
         warn_of_other_languages(context.memory, languages)
-        return counts
+        return {"memory": counts}
     warn_of_languages(context.embedding, languages)
     remembered = await asyncio.to_thread(_verified_counts, memory, items)
     if not remembered and context.grow == "off":
@@ -190,7 +192,7 @@ async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: 
             f"workflow.memory: {context.memory} contains no remembered cases; build it (`wardround memory build`), or "
             "set retrieval = false"
         )
-    return remembered
+    return {"memory": remembered, "memory_content": await asyncio.to_thread(memory.content_hash)}
 
 
 def _verified_counts(memory: Memory, items: Sequence[StoredItem]) -> dict[str, int]:

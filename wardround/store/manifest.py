@@ -40,20 +40,22 @@ _FILLED = (
 )
 _NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
 _PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
+_MEMORY = "configuration.workflow.memory: "
 
 
 def manifest_of(
-    experiment: Experiment, items: Sequence[StoredItem], remembered: Mapping[str, int] | None = None
+    experiment: Experiment, items: Sequence[StoredItem], beside: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return what the results depend on: configuration, versions, prompts, plug-ins and data.
 
-    ``remembered`` is the number of verified cases in the memory by department; None if the memory is not used.
+    ``beside`` has what they depend on besides the experiment and its cases: `memory` and the like (``runner.py``).
     """
     example = experiment.context.example  # the user's own consultation
     return {
         "configuration": experiment.identity,
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
-        "memory": dict(remembered) if remembered is not None else None,
+        "memory": None,
+        **(beside or {}),
         "prompts": {**prompt_hashes(), **({"workflow.example": _hash_of(Path(example))} if example else {})},
         "plugins": record_plugins(experiment.known_names),
         "prices": price_source(),
@@ -85,12 +87,14 @@ def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[st
     Raises:
         ConfigurationError: the results would depend on something else now; names the differences.
     """
+    recorded = [part for part in ("memory_content", "sub_departments") if part in before]  # not in older runs
+    places = (*_PLACES, _MEMORY) if {"memory_content"} <= before.keys() & manifest.keys() else _PLACES
     changes = [
         change
-        for part in ("configuration", "data", "memory", "prompts", "plugins")
-        for change in differences(before.get(part), manifest[part], part)
+        for part in ("configuration", "data", "memory", "prompts", "plugins", *recorded)
+        for change in differences(before.get(part), manifest.get(part), part)
         # Where these lie does not affect results; their content has fingerprints, compared here too.
-        if not change.startswith(_PLACES)
+        if not change.startswith(places)
     ]
     if not changes:
         return

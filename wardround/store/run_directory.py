@@ -81,9 +81,11 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def opened(
-        self, experiment: Experiment, items: Sequence[StoredItem], remembered: Mapping[str, int] | None = None
+        self, experiment: Experiment, items: Sequence[StoredItem], beside: Mapping[str, Any] | None = None
     ) -> Iterator["RunDirectory"]:
         """Lock the directory for a run of this experiment; create it if missing, resume it if it holds the same run.
+
+        ``beside`` has what the results depend on besides the experiment and its cases, for the manifest.
 
         Raises:
             ConfigurationError: another process runs here, or the directory holds another run; names the differences.
@@ -92,7 +94,7 @@ class RunDirectory:
         with self.locked():
             self._check_ids([item.id for item in items])
             try:
-                self._check_manifest(manifest_of(experiment, items, remembered))
+                self._check_manifest(manifest_of(experiment, items, beside))
                 self._recorded = {}
                 self._warn(self.mend_records(planned))
                 for file in plain_traces(self.traces):

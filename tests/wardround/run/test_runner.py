@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cases import Case, load_cases, save_cases
+from cases import Case, ExaminationRecord, load_cases, save_cases
 from cases.injections import injected
 from llm import ModelSpecError
 from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
@@ -494,6 +495,31 @@ def test_a_memory_that_holds_the_cases_that_are_tested_is_refused_before_anythin
     with pytest.raises(ConfigurationError, match=rf"contains 1 of the cases of this run \({tested.id}"):
         asyncio.run(run_experiment(experiment, tmp_path / "run"))
     assert not (tmp_path / "run" / "results.jsonl").exists()
+
+
+def test_a_run_goes_on_with_the_memory_that_it_began_with_wherever_that_lies(tmp_path: Path, small_memory: str) -> None:
+    """With other cases in the same number, a resumed run mixed what doctors of two memories decided."""
+    out, moved = tmp_path / "out", tmp_path / "moved"
+    run(short(limit=1, retrieval=True, memory=small_memory), out)
+    shutil.copytree(small_memory, moved)
+    assert run(short(limit=1, retrieval=True, memory=str(moved)), out)["attempted"] == 1
+    verified = next(open_memory(small_memory).verified())
+    open_memory(small_memory).add([verified.model_copy(update={"diagnosis": ["Another disease"]})])
+    with pytest.raises(ConfigurationError, match="memory_content: was"):
+        run(short(limit=1, retrieval=True, memory=small_memory), out)
+
+
+def test_a_run_is_refused_once_other_cases_of_its_file_name_other_second_level_departments(tmp_path: Path) -> None:
+    file, (first, second) = tmp_path / "cases.jsonl", load_cases()[:2]
+    settings = short(limit=1).model_dump(exclude={"data"}) | {"data": {"cases": str(file), "limit": 1}}
+    experiment = Experiment.model_validate(settings)
+    for names in (second.key.sub_departments, ["Tropical Dentistry"]):
+        other = second.model_copy(update={"key": second.key.model_copy(update={"sub_departments": names})})
+        save_cases([case.model_copy(update={"examinations": ExaminationRecord()}) for case in (first, other)], file)
+        if names == second.key.sub_departments:
+            run(experiment, tmp_path / "out")
+    with pytest.raises(ConfigurationError, match="sub_departments: was None"):
+        run(experiment, tmp_path / "out")
 
 
 def test_a_memory_without_a_case_is_refused_unless_it_grows(tmp_path: Path) -> None:
