@@ -174,7 +174,9 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         inputs = self.builder.input_schema.__annotations__
         if not isinstance(given, Mapping) or not AddressState.__annotations__.keys() <= inputs.keys():
             return False
-        case = given.get("case")
+        case, before = given.get("case"), kept.get("case")
+        if isinstance(case, BaseModel) and isinstance(before, BaseModel):  # an id may be that of a case in another file
+            return case.model_dump() == before.model_dump()
         named = given.get("case_id", kept.get("case_id")) if case is None else getattr(case, "id", None)
         return bool(named == kept.get("case_id"))
 

@@ -80,9 +80,11 @@ async def test_a_patient_alone_goes_on_with_its_dialogue_until_another_is_named(
     with pytest.raises(ValueError, match="the input needs `words`"):
         await go(graph, how, {}, thread())  # the last words were said
     other = builtin("dentistry-01")
+    of_one_name = CASE.model_copy(update={"id": other.id})
     for named in ({"case": other}, {"case": other.model_dump(mode="json") | {"examinations": {}}}):
-        result = await go(graph, how, {**named, **words}, thread())
-        assert len(result["dialogue"]) == 2 and result["case_id"] == other.id
+        for case in (of_one_name, named["case"]):
+            result = await go(graph, how, {"case": case, **words}, thread())
+            assert len(result["dialogue"]) == 2 and result["case_id"] == other.id
 
 
 # What goes on without a context.
