@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
@@ -29,6 +30,8 @@ from wardround.store.durable_lines import TO_RESUME, RunStoppedError
 from wardround.store.manifest import is_run
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
+
+_log = logging.getLogger(__name__)
 
 OnResult = Callable[[Result, int, int], None]
 
@@ -64,6 +67,12 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
             context = context.model_copy(update={"run": directory.run})
             left = [attempt for attempt in _attempts(experiment, items) if attempt.key not in finished]
+            if left and directory.begun_by:
+                _log.warning(
+                    "%s: %s began this run; the cases that are left run with this program, whose rules may differ",
+                    out,
+                    directory.begun_by,
+                )
             if remembered is not None and left:
                 await asyncio.to_thread(_restore, context, directory, finished)
             recorder = _Recorder(directory, len(finished), len(finished) + len(left), on_result)

@@ -36,6 +36,7 @@ from wardround.store.manifest import (
     is_run,
     manifest_of,
     mend_manifest,
+    other_program,
     recorded_manifest,
     refuse_other_run,
     write_manifest,
@@ -71,6 +72,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.run = ""  # the run's id, once it is known
+        self.begun_by = ""  # the state of the program that began the run, if it was another
         self.traces = path / "traces"
         self.checkpoints = path / "checkpoints.sqlite"
         self.results_file = path / "results.jsonl"
@@ -353,6 +355,7 @@ class RunDirectory:
             return
         assert before is not None
         refuse_other_run(self.path, before, manifest)
+        self.begun_by = other_program(before)
         self._warn(mend_manifest(self.path))
 
 

@@ -26,6 +26,7 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines import local
 from wardround.run.one_case import Outcome
 from wardround.run.runner import run_experiment
+from wardround.store.manifest import read_manifest, write_manifest
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 
@@ -520,6 +521,20 @@ def test_a_run_is_refused_once_other_cases_of_its_file_name_other_second_level_d
             run(experiment, tmp_path / "out")
     with pytest.raises(ConfigurationError, match="sub_departments: was None"):
         run(experiment, tmp_path / "out")
+
+
+def test_a_run_that_goes_on_with_another_program_says_so_unless_it_was_done(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = "wardround 0.0.9 of commit 58a7e5a0 began this run"
+    run(short(limit=1), tmp_path)
+    before = {"versions": {"wardround": "0.0.9"}, "git": {"commit": "58a7e5a0"}}
+    write_manifest(tmp_path, {**read_manifest(tmp_path / "manifest.json"), **before})
+    run(short(limit=1), tmp_path)
+    assert told not in caplog.text
+    (tmp_path / "results.jsonl").unlink()
+    assert run(short(limit=1), tmp_path)["scored"] == 1
+    assert told in caplog.text
 
 
 def test_a_memory_without_a_case_is_refused_unless_it_grows(tmp_path: Path) -> None:
