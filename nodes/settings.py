@@ -223,6 +223,11 @@ class PatientSettings(Settings):
         description="Reply to an order for an examination that the case has no result for: no abnormality (`normal`), "
         "no record (`unknown`), or not done here (`unavailable`).",
     )
+    results_told_by: Literal["patient", "examiner"] = _of_dialogue(
+        "patient",
+        description="AI Hospital: who tells the doctor the results. `patient`: the patient repeats what the examiner "
+        "said, as its prompt asks; `examiner`: the doctor hears the examiner, as in the authors' dialogues.",
+    )
     result_gate: Literal["audit", "strict"] = _of_dialogue(
         "audit",
         description="SAPS and Med-PMC: which results an order releases. `audit`: those that the model finds in the "

@@ -3,9 +3,10 @@
 from typing import Literal
 
 from langgraph.graph import END, START
+from langgraph.runtime import Runtime
 
 from graphs.state_graph import StateGraph
-from nodes.context import Context
+from nodes.context import Context, context_of
 from nodes.patients.ai_hospital.examiner import DeskState, parse_request, report_outcomes
 from nodes.patients.ai_hospital.patient import relay, reply
 from nodes.patients.ai_hospital.profile import introduce
@@ -28,7 +29,12 @@ def opened(state: AiHospitalState) -> Literal["not yet", "spoken to"]:
     return "spoken to" if state.get("dialogue") else "not yet"
 
 
-@patient("ai_hospital", examines=True, opens=True, told=True, settings=("doctor_knows",))
+def told_by(state: AiHospitalState, runtime: Runtime[Context]) -> Literal["by the patient", "by the examiner"]:
+    """Let the patient tell the doctor what the examiner said, unless the doctor heard it."""
+    return "by the patient" if context_of(runtime).results_told_by == "patient" else "by the examiner"
+
+
+@patient("ai_hospital", examines=True, opens=True, told=True, settings=("doctor_knows", "results_told_by"))
 def build_ai_hospital() -> StateGraph[AiHospitalState, Context, PatientSideState, PatientSideOutput]:
     """Build one reply of AI Hospital's patient, or its opening of the dialogue."""
     builder = StateGraph(
@@ -44,7 +50,7 @@ def build_ai_hospital() -> StateGraph[AiHospitalState, Context, PatientSideState
     builder.add_edge("introduce", END)
     builder.add_conditional_edges("reply", spoken_to, {"to the examiner": "parse_request", "to the doctor": END})
     builder.add_edge("parse_request", "report_outcomes")
-    builder.add_edge("report_outcomes", "relay")
+    builder.add_conditional_edges("report_outcomes", told_by, {"by the patient": "relay", "by the examiner": END})
     builder.add_edge("relay", END)
     return builder
 

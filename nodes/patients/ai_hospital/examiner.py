@@ -5,7 +5,7 @@ second step puts their results into words. It is given only these texts, so that
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 from pydantic import Field
@@ -91,13 +91,17 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
 
 @node
 async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[str, Any]:
-    """Second step: report the results of the named examinations; without any, dismiss the request without a call."""
+    """Second step: report the results of the named examinations; without any, dismiss the request without a call.
+
+    The examiner speaks to the patient, who tells the doctor, or to both (``results_told_by``).
+    """
     context, dialogue = runtime.context, state["dialogue"]
     language = state["presentation"].language
     shown = context.language or language
     wordings = load_words("ai_hospital/words", shown)["examiner"]
+    addressee: Literal["patient"] | None = "patient" if context.results_told_by == "patient" else None
     if not state["requested_items"]:
-        turn = Turn(speaker="examiner", addressee="patient", text=wordings["dismissed"])
+        turn = Turn(speaker="examiner", addressee=addressee, text=wordings["dismissed"])
         return {"dialogue": [*dialogue, turn]}
     findings: dict[str, str] = {}
     facts: list[str] = []
@@ -116,7 +120,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)
     turn = Turn(
         speaker="examiner",
-        addressee="patient",
+        addressee=addressee,
         text=outcomes.text,
         pictures=list({picture.file: picture for picture in pictures}.values()),
         facts=list(dict.fromkeys(facts)),

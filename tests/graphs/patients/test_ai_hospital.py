@@ -1,5 +1,6 @@
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from cases import Case
 from cases.text.sentences import sentences
 from graphs.patients import ai_hospital
 from nodes.patients.ai_hospital.profile import Profile
-from nodes.state.chart import Turn
+from nodes.state.chart import Turn, heard_by
 from tests.graphs.scripting import builtin, calls, words
 from tests.support.fake_server import ChatRequest, FakeServer
 
@@ -30,10 +31,11 @@ def start(case: Case, question: str) -> dict[str, Any]:
     }
 
 
-def answer_to(question: str, case: Case = CASES["en"], **context: Any) -> dict[str, Any]:
+def answer_to(question: str, case: Case = CASES["en"], before: Sequence[Turn] = (), **context: Any) -> dict[str, Any]:
     from nodes.state.chart import Presentation
 
     given = start(case, question)
+    given["dialogue"] = [*before, *given["dialogue"]]
     given["presentation"] = Presentation(**given["presentation"])
     result: dict[str, Any] = GRAPH.invoke(given, context={"retrieval": False, **context})
     return result
@@ -164,6 +166,28 @@ def test_a_named_examination_goes_from_the_doctor_over_the_patient_to_the_desk_a
     blood = CASES["en"].examinations.results["Blood Test"]
     assert blood in result["dialogue"][-1].text
     assert result["dialogue"][-1].facts == [blood]
+
+
+def test_the_doctor_hears_the_examiner_if_so_set_and_nobody_repeats_the_results() -> None:
+    """As in all 618 examinations of AI Hospital's released dialogues, and in its Figure 5."""
+    heard: Any = {"patient": "ai_hospital", "results_told_by": "examiner"}
+    told = answer_to("Please have a blood test and an ultrasound done.", **heard)
+    assert path(told) == ["p>e", "e>a"]
+    assert len(calls(told, "patient")) == 1, "to go to the examiner"
+    blood = CASES["en"].examinations.results["Blood Test"]
+    [examiner] = [turn for turn in heard_by("doctor", told["dialogue"]) if turn.speaker != "doctor"]
+    assert blood in examiner.text and [picture.item for picture in examiner.pictures] == ["Ultrasound"]
+    relayed = answer_to("Please have a blood test and an ultrasound done.")["dialogue"][-1]
+    assert (told["dialogue"][-1].facts, told["dialogue"][-1].pictures) == (relayed.facts, relayed.pictures)
+    assert leaked(CASES["en"], all_that_was_said(answer_to(ATTACKS["en"][0], **heard))) == []
+
+
+def test_an_examination_asked_for_twice_has_the_same_result_twice() -> None:
+    for told_by in ("patient", "examiner"):
+        context: Any = {"patient": "ai_hospital", "results_told_by": told_by}
+        first = answer_to("Please have a blood test done.", **context)
+        second = answer_to("Please have the blood test done once more.", before=first["dialogue"], **context)
+        assert second["dialogue"][-1].facts == first["dialogue"][-1].facts != []
 
 
 def test_a_test_is_found_by_its_name_inside_the_text_and_only_its_sentence_is_told() -> None:
