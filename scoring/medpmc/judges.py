@@ -73,12 +73,15 @@ class MedPmcView:
 
 
 def view(case: MedPmcTranscript, language: Language) -> MedPmcView:
-    """Return what a judge sees of a transcript; what images show is on record in words if none could be shown."""
+    """Return what a judge sees of a transcript; what images show is on record in words if none could be shown.
+
+    The dialogue has the patient's intended words, without a persona's manner (Med-PMC, section 4.1).
+    """
     lines = []
     for turn in case.history:
         lines.append(said("doctor", turn.doctor, language))
-        if turn.patient:  # a conclusion may have an empty reply, which is no silence of the patient's
-            lines.append(said("examiner" if turn.by_technician else "patient", turn.patient, language))
+        if turn.told:  # a conclusion may have an empty reply, which is no silence of the patient's
+            lines.append(said("examiner" if turn.by_technician else "patient", turn.told, language))
     replies = [
         (turn.standard_patient, turn.patient)
         for turn in case.turns_before_end

@@ -124,10 +124,8 @@ async def score_standard_patient(case: Case, answers: ConsultationAnswers, setti
     made = _transcript(case, answers, settings)
     if not _spoken(made):
         return CaseScores.none_of(standard_patient_suite.published, _SILENT)
-    plain = [turn.model_copy(update={"patient": turn.told, "standard_patient": None}) for turn in made.history]
-    intended = view(made.model_copy(update={"history": plain}), case.language)
     try:
-        patient = await ask(patient_judge, intended, settings, language=case.language)
+        patient = await ask(patient_judge, view(made, case.language), settings, language=case.language)
     except UNANSWERED as error:
         return CaseScores.none_of(standard_patient_suite.published, error)
     values = {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import graphs.roles  # noqa: F401 - registers the patients
 from cases import load_cases
 from llm import ModelSettings
 from nodes.consultation.final_report import FinalReport
@@ -40,6 +41,19 @@ async def test_the_five_aspects_are_the_judges_and_no_reading_is_scored_where_no
         found = await suite.score(case, answers(case), settings)
     assert list(found.values.values()) == [4.5, 2, mma, 5, 1]
     assert set(found.unscored) == (set() if mma else {"MMA"})
+
+
+async def test_the_judge_reads_what_the_patient_meant_and_not_the_personas_manner() -> None:
+    """As published (section 4.1), so that an actor does not change what a doctor's work is worth."""
+    said = [
+        Turn(speaker="doctor", text="Where does it hurt?"),
+        Turn(speaker="patient", text="Well, doc, my old knee plays up.", plain="My knee hurts."),
+    ]
+    with FakeServer(answer=lambda request: GIVEN) as server:
+        settings = Context(models={"default": f"openai:any@{server.base_url}"}, patient="medpmc")
+        await suite.score(PLAIN, answers(PLAIN).model_copy(update={"dialogue": said}), settings)
+        [asked] = server.requests
+    assert "My knee hurts." in asked.text and "plays up" not in asked.text
 
 
 async def test_a_judge_that_leaves_out_the_reading_of_a_picture_is_asked_again() -> None:

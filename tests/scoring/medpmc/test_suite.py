@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import graphs.roles  # noqa: F401 - registers the patients
 from cases import load_cases
 from nodes.context import Context
 from nodes.state.chart import Turn
