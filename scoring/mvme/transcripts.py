@@ -1,6 +1,7 @@
 """AI Hospital's released dialogues, one-step outputs, collaborations and evaluations, and the reports in them."""
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -195,10 +196,15 @@ def read_references(path: str | Path) -> tuple[dict[str, Reference], list[Proble
 def sections(report: str) -> dict[Part, str]:
     """Split a report by its headings (``#诊断结果#``, ``# Diagnosis``, ``**Diagnosis**``), also if spaced.
 
-    A repeated heading joins its texts; a heading of no part ends the part before it.
+    Only a report without any of these is split where a line begins with the name of a part (``1. Diagnosis: ...``,
+    ``【诊断结果】``), as a line of the basis may begin with "Symptoms:". A repeated heading joins its texts; a heading
+    of no part ends the part before it.
     """
     found: dict[Part, list[str]] = {}
     marks = list(_PATTERNS["heading"].finditer(report))
+    if not marks:
+        report = _PATTERNS["plain_heading"].sub(_as_heading, report)
+        marks = list(_PATTERNS["heading"].finditer(report))
     for place, mark in enumerate(marks):
         end = marks[place + 1].start() if place + 1 < len(marks) else len(report)
         other = _PATTERNS["other_heading"].search(report, mark.end(), end)
@@ -206,6 +212,12 @@ def sections(report: str) -> dict[Part, str]:
         part: Part = next(part for part in PARTS if mark[part])
         found.setdefault(part, []).extend([text] if text else [])
     return {part: "\n".join(texts) for part, texts in found.items()}
+
+
+def _as_heading(found: re.Match[str]) -> str:
+    """Return the beginning of a line as a heading if it names a part, or else as it is."""
+    marked = f"#{found[1] or found[2]}#"
+    return marked if _PATTERNS["heading"].fullmatch(marked) else found[0]
 
 
 def kind_of(path: str | Path) -> Kind | None:

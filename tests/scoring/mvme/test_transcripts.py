@@ -81,8 +81,24 @@ def test_bold_headings_are_headings_and_bold_words_within_a_part_are_not(report:
     assert sections(report) == {"diagnosis": "肺炎，**重症**", "basis": "胸片", "treatment": "**药物**\n抗生素"}
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "1. Diagnosis: Gout\n2. Diagnostic basis: a swollen toe\nSymptoms: pain\n3. Treatment plan:\nDrug: colchicine",
+        "Diagnosis\nGout\n\nBasis\na swollen toe\n- Symptoms: pain\nTreatment\nDrug: colchicine",
+        "一、诊断结果：Gout\n二、诊断依据：a swollen toe\n症状：pain\n三、治疗方案：\nDrug: colchicine",
+        "【诊断结果】Gout\n【诊断依据】：a swollen toe\n【病人症状】pain\n【治疗方案】Drug: colchicine",
+    ],
+)
+def test_a_report_without_marked_headings_is_split_where_lines_begin_with_a_parts_name(report: str) -> None:
+    found = {"symptoms": "pain", "diagnosis": "Gout", "basis": "a swollen toe", "treatment": "Drug: colchicine"}
+    assert sections(report) == found
+    marked = "#诊断结果#\n痛风\n#诊断依据#\n症状：脚趾肿痛\n辅助检查：尿酸高"
+    assert sections(marked) == {"diagnosis": "痛风", "basis": "症状：脚趾肿痛\n辅助检查：尿酸高"}
+
+
 def test_a_report_without_headings_has_no_parts_and_an_empty_part_is_there() -> None:
-    assert sections("诊断结果：肺炎") == {}
+    assert sections("考虑肺炎：抗生素。\n诊断为肺炎") == {}
     assert sections("#诊断结果#\n#诊断依据#\n胸片") == {"diagnosis": "", "basis": "胸片"}
 
 
