@@ -12,6 +12,7 @@ from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
 from scoring.panel import alpha, alpha_of_drawn, cohen_kappa
 from wardround.analysis.summary import few_cases_note
+from wardround.printing import first_of
 from wardround.rating.items import Key
 from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.scales import Name, scale_of
@@ -207,11 +208,21 @@ def disagreements(votes: Mapping[str, Answers]) -> Table:
 def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> str:
     """Return a sentence on the ratings in a file that are left out; empty if there are none."""
     _, others = marks_of_runs(runs, marks)
-    cases = {run.name: {result.case_id for result in run.results} for run in runs}
-    foreign = [(name, mark.case_id) for mark in others for name in (mark.run, mark.against) if name]
-    names = dict.fromkeys(name if case in cases.get(name, {case}) else f"{name}/{case}" for name, case in foreign)
+    epochs: dict[str, dict[str, set[int]]] = {run.name: {} for run in runs}
+    for run in runs:
+        for result in run.results:
+            epochs[run.name].setdefault(result.case_id, set()).add(result.epoch)
+    foreign = [(name, mark.case_id, mark.epoch) for mark in others for name in (mark.run, mark.against) if name]
+    names = dict.fromkeys(_what_lacks(name, case, epoch, epochs.get(name)) for name, case, epoch in foreign)
     count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
-    return f"{file}: {count} of other runs or cases and left out ({', '.join(names)})" if others else ""
+    return f"{file}: {count} of other runs or cases and left out ({first_of([*names])})" if others else ""
+
+
+def _what_lacks(run: str, case: str, epoch: int, of_run: Mapping[str, set[int]] | None) -> str:
+    """Name a rated run that is not here, or the case or epoch that it lacks."""
+    if of_run is None or epoch in of_run.get(case, ()):
+        return run
+    return f"{run}/{case}" if case not in of_run else f"{run}/{case}, epoch {epoch}, where the first is 0"
 
 
 QUESTION = "type"  # the scale's only question; its values number the types from 1

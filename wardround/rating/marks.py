@@ -41,7 +41,7 @@ class Mark(Strict):
     )
     run: str
     against: str = Field("", description="The other run of a pair.")
-    case_id: str
+    case_id: str = Field(coerce_numbers_to_str=True)  # spreadsheets make numbers of some ids
     epoch: int
     shown_first: str = Field("", description="The run of a pair that was shown first.")
     run_ids: tuple[str, ...] = Field((), description="Identities of the runs, which outlive the names of directories.")

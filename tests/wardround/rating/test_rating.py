@@ -421,6 +421,9 @@ def test_a_judgement_on_a_case_that_the_run_lacks_is_left_out_and_counted(tmp_pa
     assert rated[2] == ENGLISH[0]
     told = "1 judgement is of other runs or cases and left out (one/nobody-01)"
     assert told in left_out([run], tmp_path, [sound, strange])
+    later = sound.model_copy(update={"epoch": 1})  # somebody who numbers epochs from 1
+    assert f"(one/{sound.case_id}, epoch 1, where the first is 0)" in left_out([run], tmp_path, [later])
+    assert Mark.model_validate({**sound.model_dump(), "case_id": 12}).case_id == "12", "as a spreadsheet has it"
 
 
 def test_a_judgement_whose_line_feed_an_editor_dropped_counts_and_stays(tmp_path: Path) -> None:
