@@ -20,9 +20,9 @@ from cases.text.note_sections import note_sections
 from cases.text.words import written_in
 
 _KNOWN = (
-    "text files, JSON lines or a table with id and note, MTS-Dialog (section_text), MedQA (question and options), "
-    "AgentClinic (OSCE_Examination), AI Hospital (medical_record, reference_diagnosis) or Ward Round's own cases "
-    "(patient)"
+    "text files, JSON lines or a table with id and note (or text), MTS-Dialog (section_text), PMC-Patients "
+    "(patient_uid), MedQA (question and options), AgentClinic (OSCE_Examination), AI Hospital (medical_record, "
+    "reference_diagnosis) or Ward Round's own cases (patient)"
 )
 _AI_HOSPITAL = {"medical_record", "reference_diagnosis", "dialog_history", "final_turn"}
 _FIELDS = {"note", "section_text", "OSCE_Examination", "answers", "question", "patient", "provenance", *_AI_HOSPITAL}
@@ -32,6 +32,7 @@ _MTS_HEADINGS = {
     "EDCOURSE": "Test results",
     "FAM/SOCHX": "Family and social history",
 }
+_IDS = ("id", "note_id", "encounter_id", "patient_uid")  # ours, MIMIC's, ACI-Bench's and PMC-Patients'
 _NUMBERED = re.compile(
     r"(?:\b(?:[Pp]atient|PATIENT|[Tt]win|TWIN)\s*(?:\d{1,2}|[A-C])\b|(?:患者|病人|病例)\s*[\d一二三甲乙丙]{1,2})\s*[:：]"
 )
@@ -130,10 +131,15 @@ def _records(source: Source) -> Iterator[Note]:
         yield from map(note_of, import_ai_hospital(source))
     elif {"question", "options"} <= keys:
         yield from medqa_notes(source)
-    elif {"patient", "provenance"} & keys and "note" not in keys:
+    elif {"patient", "provenance"} & keys and "note" not in keys and not (first and _is_pmc(first[1])):
         yield from map(note_of, _own(source))
     else:
         yield from _read_all(source.records(is_note), _plain)
+
+
+def _is_pmc(value: Mapping[str, Any]) -> bool:
+    """Whether a record is of PMC-Patients, whose patient is the text of a case report."""
+    return "patient_uid" in value and isinstance(value.get("patient"), str)
 
 
 def _own(source: Source) -> list[Case]:
@@ -157,8 +163,9 @@ def _read_all(records: Iterable[Record], read: Callable[[Record, Mapping[str, An
 
 
 def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
-    """Read the simplest format: ``{"id", "note", "language"?, "department"?, "diseases"?}``; ``text`` for ``note``."""
-    field = "text" if "text" in value and "note" not in value else "note"
+    """Read the simplest format: ``{"id", "note", "language"?, "department"?, "diseases"?}``, or under other names."""
+    names = ("note", "text", *(["patient"] if _is_pmc(value) else []))
+    field = next((name for name in names if name in value), "note")
     if not _is_text(record, field, value.get(field), f"the text of a note (known formats: {_KNOWN})"):
         return None
     if not (language := value.get("language") or written_in(value[field])):
@@ -169,8 +176,9 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
         return None
     diseases = value.get("diseases", value.get("disease")) or []
     numbered = f"{record.source.path.stem}-{record.number:05d}"
+    given = next((str(value[name]) for name in _IDS if value.get(name) not in (None, "")), "")
     return Note(
-        id=str(value["id"]) if value.get("id") not in (None, "") else record.key or numbered,
+        id=given or record.key or numbered,
         text=value[field],
         language=language,
         department=value.get("department") or None,

@@ -440,6 +440,20 @@ def test_a_table_is_read_whatever_the_case_of_its_headings_and_whatever_parts_it
     assert (note.id, note.text) == ("mts-7", "Chief complaint: Cough, dry; at night\n\nfor 3 weeks.")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mimic.csv", "note_id,subject_id,text\nDS-1,2,He coughs.\n"),
+        ("aci.csv", "encounter_id,dialogue,note\nDS-1,[doctor] Hello,He coughs.\n"),
+        ("pmc.json", '[{"patient_uid": "DS-1", "patient": "He coughs.", "age": [[60, "year"]]}]'),
+    ],
+)
+def test_notes_of_other_data_sets_keep_their_ids(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+    (note,) = read_notes(tmp_path / name)
+    assert (note.id, note.text) == ("DS-1", "He coughs.")
+
+
 def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     for name in ("a.txt", "B.TXT", "c.md", ".hidden"):
