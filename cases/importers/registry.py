@@ -68,7 +68,7 @@ def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:
         except ValidationError as error:
             for problem in validation_problems(source.path, place(), error, _BUILT.get(error.title)):
                 source.error(f"{problem.message}{line_in(error, read)}", problem.record, problem.field)
-        except Exception as error:  # raised by the importer's own code
+        except (Exception, SystemExit) as error:  # raised by the importer's own code
             if isinstance(error, OSError) and error.filename in (source.path, str(source.path)):
                 source.error(unreadable(error))
                 return

@@ -78,13 +78,17 @@ def test_an_importer_that_gives_nothing_back_is_told(tmp_path: Path) -> None:
     assert "the importer returned nothing; expected an iterable of cases" in problems(lambda source: None, tmp_path)[0]
 
 
-def test_an_exception_is_named_by_the_record_and_the_line_of_the_importer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [KeyError("diagnosis"), SystemExit(4)], ids=repr)
+def test_an_exception_is_named_by_the_record_and_the_line_of_the_importer(error: BaseException, tmp_path: Path) -> None:
+    """`SystemExit` ended the command without a word."""
+
     def read(source: Path) -> Iterator[Case]:
         yield case(1)
-        raise KeyError("diagnosis")
+        raise error
 
     line = read.__code__.co_firstlineno + 2
-    assert problems(read, tmp_path) == [f"case 2: KeyError: 'diagnosis' ({Path(__file__).name}, line {line})"]
+    told = f"{type(error).__name__}: {error}"
+    assert problems(read, tmp_path) == [f"case 2: {told} ({Path(__file__).name}, line {line})"]
 
 
 def test_an_unknown_department_is_named_by_record_and_field(tmp_path: Path) -> None:

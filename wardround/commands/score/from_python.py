@@ -27,7 +27,7 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
     ``wr.score_transcripts("aie", "gpt4.json", mode="paper")["metrics"]["COVERAGE"]["mean"]``
 
     Args:
-        suite: the name of the command: ``aie``, ``medpmc``, ``clini-eval``, ``mvme`` ...
+        suite: the name of the suite or command: ``aie``, ``medpmc``, ``clini_eval``, ``mvme`` ...
         sources: transcript files or run directories.
         settings: how judges are asked, as after ``--set``: ``["max_tokens=800"]``.
         options: those of the command, with underscores: ``mode="paper"``, ``judge=["openai:gpt-4o"]``. What may be
@@ -42,7 +42,7 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
         InputError: a file or a model cannot be used.
     """
     functions = scoring_functions()
-    if (score := functions.get(suite)) is None:
+    if (score := functions.get(suite.replace("_", "-"))) is None:
         raise ConfigurationError(f"suite {suite!r}: {nearest(suite, functions)}")
     first, *known = get_type_hints(score).items()
     names = {name for name, _ in known} - {"return"}

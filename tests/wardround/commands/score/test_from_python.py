@@ -63,3 +63,5 @@ def test_every_command_can_be_called_from_python(name: str) -> None:
     """Whatever its parameters are called, none is taken by ours."""
     with pytest.raises(wr.ConfigurationError, match="no_such_option: no option of suite"):
         wr.score_transcripts(name, no_such_option=1)
+    with pytest.raises(wr.ConfigurationError, match="no_such_option: no option of suite"):
+        wr.score_transcripts(name.replace("-", "_"), no_such_option=1)
