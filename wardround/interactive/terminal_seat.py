@@ -31,7 +31,8 @@ class TerminalSeat:
         self._words = seat.words_of(session)
 
     def welcome(self) -> None:
-        """Show the person's role, with the information that belongs to it."""
+        """Show that this is no care, and the person's role with the information that belongs to it."""
+        self._console.print(Text(self._words["page"]["notice"], style="dim"))
         for title, lines in seat.opening(self._session):
             lines_shown = [self._labelled(name, text) if name else text for name, text in lines]
             text = Text("\n".join(printable(line) for line in lines_shown))

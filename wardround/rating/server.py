@@ -59,7 +59,7 @@ class Rating(LoopbackServer):
             # Nobody knows yet which of the items' languages the rater reads.
             languages = dict.fromkeys(item.case.language for item in self.items)
             pages = [load_words("rating/words", language)["page"] for language in languages]
-            words = {key: " · ".join(page[key] for page in pages) for key in ("title", "who", "begin")}
+            words = {key: " · ".join(page[key] for page in pages) for key in ("title", "notice", "who", "begin")}
             return template.render(words=words, language=next(iter(languages)))
         order = order_for(rater, self.items)
         left = sum(not self._is_judged(rater, item) for item in order)

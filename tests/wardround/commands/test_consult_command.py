@@ -61,6 +61,12 @@ def test_a_person_as_doctor_talks_orders_concludes_reports_and_sees_the_scores(t
     assert picture.read_bytes() == (Path(CASE.folder) / CASE.examinations.images[0].file).read_bytes()
 
 
+@pytest.mark.parametrize("seat", ["doctor", "patient"])
+def test_a_person_reads_first_that_this_is_no_care(tmp_path: Path, seat: str) -> None:
+    shown = flat(consult([], tmp_path / "session", seat=seat))
+    assert shown.strip().startswith("Research software: not for care. The patient is not real. If you need help")
+
+
 def test_nothing_of_the_answer_key_is_shown_before_the_report_is_written(tmp_path: Path) -> None:
     shown = consult(["Do you have allergies?", ORDER, "/end"], tmp_path / "session")
     assert "Left." in shown.stdout

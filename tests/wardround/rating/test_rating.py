@@ -126,6 +126,7 @@ def test_the_first_page_speaks_every_language_of_the_cases(tmp_path: Path) -> No
         page = server.page("", "", 0) or ""
     finally:
         server.server_close()
+    assert "仅供研究，不用于诊疗。" in page and "not for care" in page
     assert "<title>盲法评分 · Blinded rating</title>" in page and "您的姓名或代号 · Your name or initials" in page
 
 
@@ -141,6 +142,7 @@ def test_words_of_a_model_are_text_on_the_page_and_scripts_need_its_nonce(tmp_pa
 def test_a_page_without_scripts_says_that_it_saves_nothing(tmp_path: Path) -> None:
     with served([consulted(tmp_path / "one")], "mvme", tmp_path / FILE) as server:
         page = ask(f"{server.address}?rater=Ann")[1]
+    assert "仅供研究，不用于诊疗" in page
     assert re.search("<noscript>.*JavaScript.*</noscript>", page)
 
 
