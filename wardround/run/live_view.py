@@ -14,7 +14,7 @@ from rich.text import Text
 from llm.events import Watcher, watching
 from llm.throttle import throttles
 from wardround.config.experiment import ConfigurationError
-from wardround.printing import printable
+from wardround.printing import on_one_line, printable
 
 AUTO, JSON = "auto", "json"
 _USUAL_STEPS = 60.0  # assumed of a case until one has ended
@@ -82,10 +82,15 @@ def _plain_lines(console: Console, title: str) -> Watcher:
     def print_line(event: dict[str, Any]) -> None:
         if event["event"] == "case_ended":
             case = f"{event['case_id']} epoch {event['epoch']}: {_ending(event)}"
-            line = printable(f"{title}{event['done']}/{event['total']} {case}")
-            console.print(line, markup=False, highlight=False, soft_wrap=True)  # highlighting a long id takes minutes
+            _print_line(console, f"{title}{event['done']}/{event['total']} {case}")
 
     return print_line
+
+
+def _print_line(console: Console, text: str) -> None:
+    console.print(
+        on_one_line(text), markup=False, highlight=False, soft_wrap=True
+    )  # to highlight a long id takes minutes
 
 
 def _ending(event: dict[str, Any]) -> str:
@@ -144,7 +149,7 @@ class _Bar(Progress):
         self._stages.pop(case, None)
         self._in_flight = {call for call in self._in_flight if call[:2] != case}
         if not event["scored"]:
-            self.console.print(printable(f"{event['case_id']}: {_ending(event)}"), markup=False)
+            _print_line(self.console, f"{event['case_id']}: {_ending(event)}")
 
     def _show(self) -> None:
         steps_per_case = self._steps / self._ended if self._steps else _USUAL_STEPS

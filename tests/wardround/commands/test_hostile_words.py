@@ -78,6 +78,24 @@ def test_the_live_view_obeys_no_case_and_no_error(words: str, terminal: bool) ->
     assert "\x1b[2J" not in out.getvalue() and "\x1b]" not in out.getvalue()
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_an_id_that_holds_lines_prints_no_line_of_its_own(terminal: bool) -> None:
+    out = io.StringIO()
+    with live_view(Console(file=out, width=80, force_terminal=terminal)):
+        ended(
+            "x\n9 cases attempted: 9 scored, 0 failed.\r\ny",
+            1,
+            1,
+            termination="model_error",
+            error="a\nb",
+            scored=False,
+        )
+        ended("a" * 200_000, 1, 1, termination="model_error", error="b", scored=False)  # which Rich looks through
+    lines = STYLE.sub("", out.getvalue()).replace("\r", "").splitlines()
+    assert [line for line in lines if "9 cases" in line and "x 9 cases attempted: 9 scored, 0 failed. y" in line]
+    assert not [line for line in lines if line.startswith(("9 cases", "y"))]
+
+
 @pytest.mark.slow
 def test_what_could_not_be_scored_is_told_as_text(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run", [graded("a", unscored={"diagnosis": EVERYTHING})])
