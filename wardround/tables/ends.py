@@ -9,7 +9,6 @@ from nodes.workflow.stages import STAGES
 from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
-from wardround.tables.scores import epoch_notes, unfinished_notes
 from wardround.tables.table import Column, Table, key_columns, measured
 
 
@@ -26,7 +25,6 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = ["Rounds: decisions of a stage, turns of a dialogue, revisions of a discussion."]
     if any(name.startswith("examination:") for run in runs for result in run.results for name in result.stages):
         notes.append("Examination: a case counts once for each kind of picture that was reported on.")
-    notes += [*epoch_notes(runs), *unfinished_notes(runs)]
     caption = "How cases and their parts ended, and after how many rounds."
     return [Table("ends", "Endings and rounds", columns, rows, notes, caption)]
 

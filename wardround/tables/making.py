@@ -21,6 +21,7 @@ class Kind(NamedTuple):
     build: Callable[[Sequence[RecordedRun]], list[Table]]
     nothing: str = ""
     scored_only: bool = False  # whether failed cases are left out, and nothing in it shows how many
+    by_epoch: bool = True  # whether each epoch of a case counts in it
 
 
 _MVME = "no run was scored by suite mvme, whose director grades diagnoses"
@@ -42,8 +43,8 @@ KINDS: Mapping[str, Kind] = {
     "contrasts": Kind(differences.build_contrasts, _ALIKE),
     "ends": Kind(ends.build, "no case has ended yet"),
     "roles": Kind(models.build_roles, "no calls are recorded"),
-    "models": Kind(models.build_models, "no model has answered yet"),
-    "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)"),
+    "models": Kind(models.build_models, "no model has answered yet", by_epoch=False),
+    "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)", by_epoch=False),
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions),
     "simulators": Kind(aie.build_simulators, "no run recorded a dialogue with a reply"),
@@ -70,11 +71,13 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     """
     results: list[Made] = []
     _ = [run.results for run in runs]
+    epochs, unfinished = scores.epoch_notes(runs), scores.unfinished_notes(runs)
     rule_notes = scores.offline_notes(runs)
     for name in names:
         try:
             kind = KINDS[name]
-            further = [*(scores.failed_notes(runs) if kind.scored_only else ()), *rule_notes]
+            failed = scores.failed_notes(runs) if kind.scored_only else []
+            further = [*failed, *(epochs if kind.by_epoch else ()), *unfinished, *rule_notes]
             tables = [
                 replace(table, notes=list(dict.fromkeys([*table.notes, *further])), by_rules=rule_notes)
                 for table in kind.build(runs)

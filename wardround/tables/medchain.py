@@ -10,12 +10,11 @@ from scoring.case_scores import AVERAGE
 from scoring.medchain.answers import Answers
 from scoring.metrics.samples import over_cases
 from scoring.metrics.set_overlap import canonical_items, intersection_over_union
-from wardround.analysis.paired import paired_scores
+from wardround.analysis.paired import paired_scores, unlike
 from wardround.analysis.summary import propagation
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_error_propagation, draw_learning_curve, panels_of
-from wardround.tables.scores import epoch_notes
 from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ def build_error_propagation(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = [
         f"A stage is right if its department is right or its score is at least {THRESHOLD}. "
         "A case without a score at a stage continues, but is not counted as still right there.",
-        *epoch_notes(runs),
     ]
     caption = "Cases still right after each stage, and the accuracy of each stage where all earlier ones were right."
     name, pictures = "error_propagation", {"error_propagation": draw_error_propagation}
@@ -86,7 +84,8 @@ def build_learning_curve(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     notes = [
         "Blocks: fifths of the cases with an average, in the order of the run; failed cases are left out. Gain: over "
-        f"{runs[0].name}, on the same cases and columns."
+        f"{runs[0].name}, on the same cases and columns.",
+        *unlike(runs),
     ]
     caption = "Average score over the course of a run, and its gain over the first run on the same cases."
     pictures = {"learning_curve": draw_learning_curve}

@@ -14,13 +14,13 @@ from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import PERCENT, case_of, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words
-from wardround.analysis.summary import FAILED_AS_WRONG, estimate_scores
+from wardround.analysis.summary import FAILED_AS_WRONG, average_notes, estimate_scores
 from wardround.analysis.transcripts import read_transcripts
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.figures import draw_information
 from wardround.tables.published import published
-from wardround.tables.scores import AS_WRONG, score_form
+from wardround.tables.scores import AS_WRONG, score_form, unscored_notes
 from wardround.tables.table import Column, Table, key_columns, measured
 
 COLUMNS = {  # as printed
@@ -79,7 +79,13 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
         *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
     ]
     name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"
-    notes = [*_NOTES, *([FAILED_AS_WRONG] if any(run.failed_as_wrong for run in runs) else [])]
+    suite = runs[0].suite
+    notes = [
+        *_NOTES,
+        *([FAILED_AS_WRONG] if any(run.failed_as_wrong for run in runs) else []),
+        *unscored_notes(runs, suite),
+        *average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs]),
+    ]
     return Table(f"medpmc-table-{number}", name, columns, rows, notes, beside=printed_rows)
 
 

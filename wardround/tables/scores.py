@@ -8,7 +8,7 @@ from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis import summary
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
-from wardround.analysis.paired import differences, p_with_failures, spare_columns
+from wardround.analysis.paired import differences, p_with_failures, spare_columns, unlike
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -144,7 +144,7 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     for run in runs:
         where = f" in {run.name}" * (len(runs) > 1)
         notes += summary.repeating_notes(summary.count_repeating(run.results), where)
-    return [*notes, *epoch_notes(runs), *unfinished_notes(runs), *offline_notes(runs)]
+    return [*notes, *(f"Stars: {note}" for note in unlike(runs)), *offline_notes(runs)]
 
 
 def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:

@@ -42,6 +42,42 @@ def test_scores_mark_the_best_and_what_differs_from_the_first_run(tmp_path: Path
     assert any("low with p < 0.05" in note for note in table.notes)
 
 
+def test_scores_name_the_cases_that_their_stars_leave_out(tmp_path: Path) -> None:
+    failed = Result(case_id="c", epoch=0, termination="model_error")
+    one, other = [graded(name) for name in "abc"], [graded("b"), failed, graded("d")]
+    (table,) = scores.build(runs_of(tmp_path, one=one, other=other))
+    assert [note for note in table.notes if note.startswith("Stars: ")] == [
+        "Stars: other and one did not run the same cases: 1 of one and 1 of other are left out.",
+        "Stars: other and one: without 1 case that failed in one of them.",
+    ]
+
+
+def test_every_table_says_that_a_run_is_not_finished_and_what_its_epochs_are(tmp_path: Path) -> None:
+    case = "dentistry-05"
+    found = [discussed(case, 1), discussed(case, 1, epoch=1)]
+    run = write_run(tmp_path / "run", found, {(case, 0): [call()]}, data={"limit": 3}, epochs=2)
+    made = {one.name: one.tables for one in make_tables(find_runs([run])) if one.tables}
+    assert made.keys() >= {"scores", "error_types", "consensus", "ends", "roles"}
+    for name, tables in made.items():
+        for table in tables:
+            assert "run is not finished: 2 of 6 cases so far." in table.notes, name
+            assert len([note for note in table.notes if note.startswith("Each epoch of a case counts;")]) == 1, name
+
+
+def test_med_pmcs_table_says_which_cases_a_column_lacks_and_of_what_its_averages_are_made(tmp_path: Path) -> None:
+    whole = {"Inquiry": 40.0, "Examination": 20.0, "MMA": 30.0, "Diagnosis": 10.0, "Treatment": 30.0}
+    without = {name: score for name, score in whole.items() if name != "MMA"}
+    results = [
+        Result(case_id="a", epoch=0, termination="completed", scores=whole),
+        Result(case_id="b", epoch=0, termination="completed", scores=without, unscored={"MMA": "no picture"}),
+    ]
+    run = write_run(tmp_path / "run", results, graph="consultation", suite="medpmc", workflow={"patient": "medpmc"})
+    (table,) = medpmc.build_doctors(find_runs([run]))
+    assert "Multi-modal analysis: 1 of 2 not scored (no picture)." in table.notes
+    uneven = "Average of gathering: the mean of the columns' means, which do not all cover the same cases."
+    assert uneven in table.notes
+
+
 @pytest.mark.parametrize("cases", ["abc", "abcdef"])
 @pytest.mark.parametrize("total", [60.0, None])
 def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
