@@ -27,7 +27,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
 from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG
-from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured, stars
+from wardround.tables.table import IN_WORDS, Column, DoesNotFitError, Table, key_columns, measured, stars
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
 STARS = (
@@ -127,7 +127,7 @@ def paper_table(
         *(Column(f"[{name}]", name, f"AIE, Table {number}") for name in printed["doctors"]),
     ]
     notes = [
-        "Mean ± standard error; percent, except turns and length. Over "
+        f"Mean ± standard error; percent, except turns and length ({IN_WORDS}). Over "
         f"{_cases(scores)}{_DENOMINATOR_NOTES[definition]}.",
         f"AIE, Table {number}: printed values of the paper's doctors on {cases}. Chinese records are compared "
         "with Table 2, others with Table 3.",
@@ -283,14 +283,17 @@ def simulators_table(
     rows = [row for name, tests in played.items() for row in _simulator_rows(name, tests, definition)]
     published_rows = list(_published_rows()) if beside else []
     notes = [
-        "Percent, except Length.",
+        f"Percent, except Length ({IN_WORDS}).",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
         "-: no such question was asked, or (for Tracking) no action was tracked.",
         *([_BESIDE] if beside else []),
     ]
     columns = [
         *key_columns("simulator", "round"),
-        *(Column(name, title, mean=True) for name, title in SIMULATOR_COLUMNS.items()),
+        *(
+            Column(name, title, mean=True, ends=None if name == LENGTH else PERCENT)
+            for name, title in SIMULATOR_COLUMNS.items()
+        ),
         Column("n", "Replies"),
     ]
     title = "Patient simulators by round (AIE, Figure 3a)"

@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 import numpy as np
 import pandas as pd
 
-from wardround.tables.table import Table
+from wardround.tables.table import IN_WORDS, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,6 +129,7 @@ def draw_simulators(table: Table) -> "Figure":
     down = math.ceil(metrics / 3)
     figure, panels = panels_of(down, 3, (9.6, 2.5 * down), used=metrics)
     _draw_lines(panels, table, "simulator", "round", xlabel="Exchanges before")
+    figure.supylabel(f"Percent (Length: {IN_WORDS})", fontsize="medium")
     _explain(figure, panels, table.frame["simulator"].unique().tolist(), loc="outside upper center", ncols=5)
     return figure
 
@@ -283,7 +284,7 @@ def draw_information(table: Table) -> "Figure":
     panels_across = sum(column.mean for column in table.columns)
     figure, panels = panels_of(1, panels_across, _size_with_legend(9.0, 3.0, names), sharey=True)
     last = table.frame["round"].max() + 0.5
-    _draw_lines(panels, table, "run", "round", xlabel="Round", xlim=(0.5, last), ylim=(0, 1))
+    _draw_lines(panels, table, "run", "round", xlabel="Round", xlim=(0.5, last))
     if len(names) > 1:
         _explain(figure, panels, names)
     return figure
@@ -383,6 +384,8 @@ def _draw_lines(panels: "Sequence[Axes]", table: Table, by: str, along: str, **l
                 _line(panel, known, number, str(name), 0.04 * (number - (len(groups) - 1) / 2))
         panel.set_title(column.title, loc="left")
         panel.set(**look)
+        if column.ends:
+            panel.set_ylim(*column.ends)
 
 
 def _explain(figure: "Figure", panels: "Sequence[Axes]", names: Sequence[str], **look: Any) -> None:

@@ -21,7 +21,7 @@ from wardround.store.result import Result
 from wardround.tables.figures import draw_information
 from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG, score_form, unscored_notes
-from wardround.tables.table import Column, Table, key_columns, measured
+from wardround.tables.table import IN_WORDS, Column, Table, key_columns, measured
 
 COLUMNS = {  # as printed
     "Inquiry": ("Inquiry", "Information gathering"),
@@ -36,7 +36,7 @@ COLUMNS = {  # as printed
 }
 MODES = {"direct": "direct prompt", "zero_shot_cot": "zero-shot CoT", "one_shot_cot": "one-shot CoT"}
 _NOTES = (
-    "Percent, except Lens (words per turn) and Turns.",
+    f"Percent, except Lens (per turn: {IN_WORDS}) and Turns.",
     "In brackets: printed values of the paper's doctors on its 30 cases (Tables 2 and 3: RaTEScore, Table 8: ROUGE-1). "
     "Ours: ROUGE-1 by the sound definitions; for those of Table 8 use `wardround score medpmc RUN --mode paper`, for "
     "RaTEScore `--recall ratescore`.",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NOTHING = "-"
 P_VALUE = "p"  # the form of p values: three decimals, but a very small one is not shown as 0
 SPREAD = "±: half-width of the 95 % interval; an asymmetric interval is given by its ends in brackets"
+IN_WORDS = "words; in Chinese, characters"  # the unit of the lengths of turns
 _NARROW = "narrow"  # the part of an estimate whose interval is of too few cases
 _LEVELS = ((0.01, "**"), (0.05, "*"))  # the marks of p values below a level
 _NUMBER = re.compile(r"[-+±<>≤≥$]? ?\.?\d")

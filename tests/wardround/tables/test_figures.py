@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.store.recorded_run import find_runs
+from wardround.tables.aie import simulators_table
 from wardround.tables.figures import (
     as_png,
     as_svg,
@@ -142,6 +143,14 @@ def test_legend_and_note_of_rules_do_not_cover_each_other_and_the_note_is_not_cu
 def draw_by_simulator(table: Table) -> "Figure":
     rows = [{**row, "simulator": row["run"]} for row in table.rows]
     return draw_simulators(replace(table, rows=rows))
+
+
+def test_percentages_of_simulators_are_drawn_on_one_scale_and_the_unit_of_lengths_is_told() -> None:
+    ((_, figure),) = figures_of(simulators_table({}, "sound", beside=True))
+    scales = {panel.get_title(loc="left"): panel.get_ylim() for panel in figure.axes}
+    length = scales.pop("Length")
+    assert {*scales.values()} == {(0, 100)} and length[1] < 100
+    assert "words; in Chinese, characters" in as_svg(figure)
 
 
 def test_shares_are_drawn_from_none_to_all_and_correlations_from_opposite_to_same() -> None:
