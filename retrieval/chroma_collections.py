@@ -11,6 +11,7 @@ import hashlib
 import re
 import threading
 from collections import defaultdict
+from collections.abc import Collection as Container
 from collections.abc import Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -96,6 +97,17 @@ class Shelves:
                     found.delete(ids=moved)
                     if known := self._rows.get((department, run)):
                         self._rows[department, run] = known.without(moved)
+
+    def keep(self, ids: Container[str], run: str) -> None:
+        """Remove all pseudo-cases of a run but those with these ids."""
+        for department in ALL_DEPARTMENTS:
+            if (shelf := self._find(department, run)) is None:
+                continue
+            if others := [case_id for case_id in shelf.get(include=[])["ids"] if case_id not in ids]:
+                with self._lock:
+                    shelf.delete(ids=others)
+                    if known := self._rows.get((department, run)):
+                        self._rows[department, run] = known.without(others)
 
     def mend(self, departments: Iterable[str | None]) -> None:
         """Make every verified case of these departments findable.

@@ -142,6 +142,17 @@ class Memory:
                 self._shelves.mend({given[row].department for row in rows if given[row].verified})
         return len(rows)
 
+    def restore(self, courses: Iterable[RememberedCase]) -> None:
+        """Have these pseudo-cases of this run and no others: what it wrote before a kill may not be in its record.
+
+        Raises:
+            CaseMemoryError, EmbeddingModelError: as for ``add``.
+        """
+        kept = list(courses)
+        with self._writing():
+            self._shelves.keep({course.id for course in kept}, self.run)
+        self.add(kept)
+
     def recall(
         self,
         symptoms: str | ArrayLike,

@@ -220,9 +220,9 @@ def _verified_counts(memory: Memory, items: Sequence[StoredItem]) -> dict[str, i
 
 
 def _restore(context: Context, directory: RunDirectory, finished: set[tuple[str, int]]) -> None:
-    """Open the memory, and restore a resumed run's pseudo-cases to it."""
+    """Open the memory, and restore a resumed run's pseudo-cases to it, which are those of its record."""
     memory = open_memory(context.memory, context.embedding)
     if context.grow != "off":
         ids = {case_id for case_id, _ in finished}
         courses = [RememberedCase.model_validate_json(line) for line in directory.remembered()]
-        memory.for_run(directory.run).add(course for course in courses if course.id in ids)
+        memory.for_run(directory.run).restore(course for course in courses if course.id in ids)

@@ -240,6 +240,20 @@ def test_a_growing_memory_survives_a_kill(
     assert outcomes(out) == outcomes(tmp_path / "whole")
 
 
+@pytest.mark.slow
+def test_a_run_that_goes_on_recalls_no_case_that_its_record_lacks(
+    tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
+) -> None:
+    """A directory of a memory keeps what was learnt; a copied or emptied record met its own later cases there."""
+    experiment = short(retrieval=True, memory=small_memory, grow="as_finished", concurrency=1)
+    run(experiment, tmp_path)
+    whole = [(asking, [one.case.id for one in found]) for asking, _, found in recalled]
+    recalled.clear()
+    (tmp_path / "results.jsonl").unlink()
+    run(experiment, tmp_path)
+    assert [(asking, [one.case.id for one in found]) for asking, _, found in recalled] == whole
+
+
 def _kill_second(patched: pytest.MonkeyPatch, moment: str) -> None:
     """Let the run end at a moment of its second case."""
     if moment == "after the graph":
