@@ -15,6 +15,7 @@ from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
 from retrieval import Memory, RememberedCase, builtin_counts, open_memory, warn_of_languages, warn_of_other_languages
+from retrieval.embedding import fingerprint
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -180,20 +181,21 @@ def _attempts(experiment: Experiment, items: Sequence[StoredItem]) -> Iterator[A
 async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: bool) -> dict[str, Any] | None:
     """Return what the manifest says of the case memory; None if the run uses none.
 
-    That is the number of its verified cases by department, and of a memory that is not built in a hash of them. The
-    memory is opened for it, before anything is written; the built-in one only if ``opened``, as a finished run needs
-    none.
+    That is the number of its verified cases by department; of a memory that is not built in, a hash of them; and of an
+    embedding model in a folder, a hash of its files. The memory is opened for it, before anything is written; the
+    built-in one only if ``opened``, as a finished run needs none.
     """
     if not context.retrieval and context.grow == "off":
         return None
     counts = builtin_counts(context.memory)
+    model = {"embedding": digest} if (digest := fingerprint(context.embedding)) else {}
     if counts is not None and not opened:
-        return {"memory": counts}
+        return {"memory": counts, **model}
     memory = await asyncio.to_thread(open_memory, context.memory, context.embedding)
     languages = {item.language for item in items}
     if counts is not None:  # it holds no case of a test split
         warn_of_other_languages(context.memory, languages)
-        return {"memory": counts}
+        return {"memory": counts, **model}
     warn_of_languages(context.embedding, languages)
     remembered = await asyncio.to_thread(_verified_counts, memory, items)
     if not remembered and context.grow == "off":
@@ -201,7 +203,7 @@ async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: 
             f"workflow.memory: {context.memory} contains no remembered cases; build it (`wardround memory build`), or "
             "set retrieval = false"
         )
-    return {"memory": remembered, "memory_content": await asyncio.to_thread(memory.content_hash)}
+    return {"memory": remembered, "memory_content": await asyncio.to_thread(memory.content_hash), **model}
 
 
 def _verified_counts(memory: Memory, items: Sequence[StoredItem]) -> dict[str, int]:

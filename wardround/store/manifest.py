@@ -40,7 +40,7 @@ _FILLED = (
 )
 _NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
 _PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
-_MEMORY = "configuration.workflow.memory: "
+_PLACE_OF = {"memory_content": "configuration.workflow.memory: ", "embedding": "configuration.workflow.embedding: "}
 
 
 def manifest_of(
@@ -87,8 +87,8 @@ def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[st
     Raises:
         ConfigurationError: the results would depend on something else now; names the differences.
     """
-    recorded = [part for part in ("memory_content", "sub_departments") if part in before]  # not in older runs
-    places = (*_PLACES, _MEMORY) if {"memory_content"} <= before.keys() & manifest.keys() else _PLACES
+    recorded = [part for part in (*_PLACE_OF, "sub_departments") if part in before]  # not in older runs
+    places = (*_PLACES, *(place for part, place in _PLACE_OF.items() if part in before and part in manifest))
     changes = [
         change
         for part in ("configuration", "data", "memory", "prompts", "plugins", *recorded)

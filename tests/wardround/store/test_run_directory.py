@@ -1,5 +1,6 @@
 """The run directory: what is written, what survives a kill, and what is refused."""
 
+import asyncio
 import errno
 import json
 import os
@@ -17,6 +18,7 @@ from tests.support.runs import outcomes, results, run, short
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep
 from wardround.config.selection import StoredItem, select
+from wardround.run.runner import _remembered
 from wardround.run.sweep import default_directory
 from wardround.store import manifest, run_directory
 from wardround.store.durable_lines import RunStoppedError
@@ -259,6 +261,24 @@ def test_a_changed_prompt_is_refused_by_its_name(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(manifest, "prompt_hashes", lambda: dict.fromkeys(hashes, "0"))
     with pytest.raises(ConfigurationError, match=r"\n  and \d+ more\n.*previous configuration and program, wardround "):
         open_once(tmp_path)
+
+
+def test_an_embedding_model_may_lie_elsewhere_but_not_be_trained_on(tmp_path: Path) -> None:
+    def opened(folder: Path) -> None:
+        experiment = Experiment.model_validate({"workflow": {"embedding": str(folder)}})
+        beside = asyncio.run(_remembered(experiment.context, ITEMS, opened=False))
+        with RunDirectory(tmp_path / "out").opened(experiment, ITEMS, beside):
+            pass
+
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(b"weights")
+    opened(folder)
+    moved = folder.rename(tmp_path / "moved")
+    opened(moved)
+    (moved / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(ConfigurationError, match="embedding: was"):
+        opened(moved)
 
 
 def test_an_example_consultation_may_lie_elsewhere_but_not_say_something_else(tmp_path: Path) -> None:
