@@ -43,7 +43,7 @@ _OF_THE_PRINTED = (
     "The printed cells follow other definitions (a doctor without such an action has 0 in ACC and SPECIFIC); for ours "
     "by these, use `wardround score aie RUNS --mode paper`."
 )
-_DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over those with such an action", "paper": ""}
+_DENOMINATOR_NOTES = {"sound": "; ACC and SPECIFIC over all their actions of that kind", "paper": ""}
 Doctors = Mapping[str, Sequence[AieTranscript]]
 
 

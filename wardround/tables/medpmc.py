@@ -37,9 +37,10 @@ COLUMNS = {  # as printed
 MODES = {"direct": "direct prompt", "zero_shot_cot": "zero-shot CoT", "one_shot_cot": "one-shot CoT"}
 _NOTES = (
     f"Percent, except Lens (per turn: {IN_WORDS}) and Turns.",
-    "In brackets: printed values of the paper's doctors on its 30 cases (Tables 2 and 3: RaTEScore, Table 8: ROUGE-1). "
-    "Ours: ROUGE-1 by the sound definitions; for those of Table 8 use `wardround score medpmc RUN --mode paper`, for "
-    "RaTEScore `--recall ratescore`.",
+    "In brackets: printed values of the paper's doctors on its 30 cases (Tables 2 and 3: RaTEScore, Table 8: ROUGE-1, "
+    "but ROUGE-L for Diagnosis, and MMA read in the next turn alone). Ours: ROUGE-1 throughout, by the sound "
+    "definitions; to compute them as Table 8's, use `wardround score medpmc RUN --mode paper`. For RaTEScore, use "
+    "`wardround score medpmc RUN --recall ratescore`.",
 )
 
 

@@ -48,6 +48,7 @@ def test_aies_table_has_a_column_with_failed_cases_as_wrong(tmp_path: Path) -> N
         assert 0 < rows[metric][f"{bound} mean"] == pytest.approx(rows[metric]["failing mean"] / 2), metric
     assert rows["AVG_TURN"][f"{bound} mean"] is None, "a number of turns is neither right nor wrong"
     assert any(note.startswith("Failed as wrong: ") for note in table.notes)
+    assert any(note.startswith("The printed cells follow other definitions") for note in table.notes)
 
 
 @pytest.mark.slow

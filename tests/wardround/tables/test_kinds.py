@@ -76,6 +76,7 @@ def test_med_pmcs_table_says_which_cases_a_column_lacks_and_of_what_its_averages
     assert "Multi-modal analysis: 1 of 2 not scored (no picture)." in table.notes
     uneven = "Average of gathering: the mean of the columns' means, which do not all cover the same cases."
     assert uneven in table.notes
+    assert "ROUGE-L for Diagnosis, and MMA read in the next turn alone). Ours: ROUGE-1" in as_latex(table)
 
 
 @pytest.mark.parametrize("cases", ["abc", "abcdef"])
