@@ -267,7 +267,8 @@ async def run_thread(
     would not come again. "async" is unsafe: a stage's checkpoint may be saved before that of its parent graph, and a
     kill in between would lose what came before the stage.
 
-    A thread with damaged checkpoints also starts again.
+    A thread with damaged checkpoints also starts again, and one whose case has moved with its pictures, whose paths are
+    in the state.
     """
     try:
         return await _run_on(graph, thread, beginning, context, last)
@@ -285,6 +286,10 @@ async def _run_on(
         reached = await graph.aget_state(config)
     except (ValueError, KeyError, TypeError) as error:  # values outside the sealed ones have no checksum
         raise DamagedCheckpointError(f"a checkpoint cannot be read: {error}") from error
+    case = beginning.get("case")
+    if case and case.examinations.images and reached.values.get("picture_folder", case.folder) != case.folder:
+        await forget_thread(cast(Any, graph.checkpointer), thread)
+        reached = await graph.aget_state(config)
     if last in reached.values and not reached.next:
         return dict(reached.values), True
     local = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)

@@ -148,6 +148,25 @@ def test_a_run_at_its_limit_stops_and_goes_on_to_the_same_end_when_the_limit_is_
     assert free > 0
 
 
+def test_a_case_that_a_limit_stopped_goes_on_after_its_file_and_pictures_have_moved(tmp_path: Path) -> None:
+    """Its checkpoint has the pictures' paths, under which none was found any more."""
+    one = next(case for case in load_cases() if case.split == "test" and case.examinations.images)
+    save_cases([one], tmp_path / "here" / "cases.jsonl")
+
+    def experiment(folder: str, limits: dict[str, Any]) -> Experiment:
+        workflow = {**SHORT, "all_pictures": True}
+        return limited(server, limits, data={"cases": str(tmp_path / folder / "cases.jsonl")}, workflow=workflow)
+
+    with FakeServer() as server:
+        run(experiment("here", {}), tmp_path / "whole")
+        stopped = run(experiment("here", {"run": {"calls": 5}}), tmp_path / "out")
+        assert stopped["terminations"] == {"run_calls_limit": 1}
+        (tmp_path / "here").rename(tmp_path / "there")
+        assert run(experiment("there", {}), tmp_path / "out")["terminations"] == {"completed": 1}
+    assert len(asked(tmp_path / "out", one.id)) == len(asked(tmp_path / "whole", one.id))
+    assert results(tmp_path / "out")[0].scores == results(tmp_path / "whole")[0].scores
+
+
 def test_a_limit_of_cost_without_a_price_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with (
         FakeServer() as server,
