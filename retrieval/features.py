@@ -39,6 +39,10 @@ class RememberedCase(Strict):
     sex: Sex | None = None
     chief_complaint: Text = ""
     symptoms: Text = Field("", description="Symptom description, by whose embedding the case is found.")
+    told: Text = Field(
+        "",
+        description="The symptoms by rule where `symptoms` are a model's; shown to nobody, to recognise the case by.",
+    )
     history: Text = ""
     physical_examination: dict[PhysicalItem, str] = Field(default_factory=dict)
     auxiliary_examination: dict[AuxiliaryItem, str] = Field(default_factory=dict)
@@ -67,7 +71,7 @@ class RememberedCase(Strict):
             name: {item: masked(text) for item, text in getattr(self, name).items()}
             for name in ("physical_examination", "auxiliary_examination", "imaging_report")
         }
-        return self.model_copy(update={"age_years": None, "sex": None, "history": "", **texts, **found})
+        return self.model_copy(update={"age_years": None, "sex": None, "told": "", "history": "", **texts, **found})
 
 
 def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
@@ -76,6 +80,7 @@ def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
     Without ``symptoms``, the symptom description is derived from the patient's words by rule.
     """
     patient, examinations, key = case.patient, case.examinations, case.key
+    by_rule = describe_symptoms(patient.chief_complaint, patient.present_illness, language=case.language)
     history = (patient.past_history, patient.personal_history, patient.family_history)
     return RememberedCase(
         id=case.id,
@@ -86,8 +91,8 @@ def remember(case: Case, symptoms: str | None = None) -> RememberedCase:
         age_years=patient.age_years,
         sex=patient.sex,
         chief_complaint=patient.chief_complaint,
-        symptoms=symptoms
-        or describe_symptoms(patient.chief_complaint, patient.present_illness, language=case.language),
+        symptoms=symptoms or by_rule,
+        told=by_rule if symptoms else "",
         history=mark("space", case.language).join(filter(None, history)),
         physical_examination=examinations.physical,
         auxiliary_examination=examinations.auxiliary,

@@ -56,7 +56,7 @@ def kin_of(case: Case) -> Kin:
 
 def _texts_of(case: RememberedCase) -> tuple[str, ...]:
     results = (*case.physical_examination.values(), *case.auxiliary_examination.values())
-    return (case.chief_complaint, case.symptoms, case.history, *results)
+    return (case.chief_complaint, case.symptoms, case.told, case.history, *results)
 
 
 @lru_cache(maxsize=4096)
