@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -89,13 +89,22 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
     clock, end = time.perf_counter(), account.deadline()
     try:
         async with asyncio.timeout(end.seconds if end else None) as limit:
-            return await _answer(question, chat_client(call.model, settings), call, settings, usage, account)
+            with _kept_unless_failed(call, settings):
+                return await _answer(question, chat_client(call.model, settings), call, settings, usage, account)
     except TimeoutError:
         if end is not None and limit.expired():
             raise end.error from None
         raise
     finally:
         account.add(seconds=time.perf_counter() - clock)
+
+
+def _kept_unless_failed(call: Call, settings: ModelSettings) -> AbstractContextManager[None]:
+    if not settings.block(call.model).batch:
+        return nullcontext()
+    from llm.batches import spent_if_failed
+
+    return spent_if_failed()
 
 
 async def _answer(

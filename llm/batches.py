@@ -2,7 +2,8 @@
 
 A batch is uploaded as a file once no further question has come for a moment, and is answered when it is done, which may
 take a day. Callers wait as for any answer; retries, forms, limits and records stay the same. A file records which batch
-holds which question, so that a killed run finds its batches again instead of paying twice.
+holds which question, so that a killed run finds its batches again instead of paying twice, and which answers are spent
+on a failed call, so that its question is asked anew.
 """
 
 import asyncio
@@ -13,15 +14,18 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
 from cases.vocabulary import patterns
+from llm.errors import AskError, LimitError
+from llm.scopes import holding
 from llm.server_quirks import put_right
 from llm.transport import ENCODINGS, restrict_response
 
@@ -37,6 +41,7 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 _TRANSIENT = (408, 409, 425, 429)  # and any status from 500
 _SAME_FAULT = 5  # equal 500s, as of a server that has files but nowhere to keep them
 _BEHIND = patterns("llm", "servers")["behind"]  # a 500 of a gateway whose server is away
+_OF_THE_QUESTION = (200, 400, 404, 413, 422)  # what a line of an earlier batch may say of a question
 _NOT_ACCEPTED = (425, 429)  # the server has accepted nothing
 _DOWNLOADS = 3  # attempts for a file whose last line is cut off
 _BODY_HEADERS = ("host", "connection", "content-length", "content-type", "transfer-encoding", "accept-encoding")
@@ -48,6 +53,31 @@ _log = logging.getLogger(__name__)
 
 class _QueueFullError(Exception):
     """The service accepts no further batch of this account until another has ended."""
+
+
+class _Read(NamedTuple):
+    """The answer to a question, and where it stands."""
+
+    file: str
+    place: str
+    response: httpx2.Response
+
+
+_reading: ContextVar[list[tuple["BatchTransport", _Read]] | None] = ContextVar("answers_of_batches", default=None)
+
+
+@contextmanager
+def spent_if_failed() -> Iterator[None]:
+    """Record the answers read inside the block as spent if a call fails in it: its record counts them already."""
+    with holding(_reading, []) as answers:
+        try:
+            yield
+        except LimitError:  # the question continues where it is once the limit is raised
+            raise
+        except AskError:
+            for transport, answer in answers or ():
+                transport._record({"file": answer.file, "spent": [answer.place]})
+            raise
 
 
 class BatchTransport(httpx2.AsyncBaseTransport):
@@ -62,7 +92,7 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         self._file = Path(os.path.expanduser(file))
         self._sent: dict[str, list[tuple[str, str]]] | None = None  # request key -> its files and places, oldest first
         self._made: dict[str, str] = {}  # file -> its batch
-        self._waiting: list[tuple[str, bytes, asyncio.Future[httpx2.Response]]] = []
+        self._waiting: list[tuple[str, bytes, asyncio.Future[_Read]]] = []
         self._answers: dict[str, asyncio.Task[dict[str, httpx2.Response]]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -86,12 +116,19 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         while earlier := self._sent.get(key):
             name, place = earlier.pop(0)
             with suppress(_QueueFullError):
-                if (known := (await self._answers_of(name)).get(place)) is not None:
-                    return known
-        future: asyncio.Future[httpx2.Response] = asyncio.get_running_loop().create_future()
+                known = (await self._answers_of(name)).get(place)
+                # Key, account or server may be in order again.
+                if known is not None and known.status_code in _OF_THE_QUESTION:
+                    return self._read_by_call(_Read(name, place, known))
+        future: asyncio.Future[_Read] = asyncio.get_running_loop().create_future()
         self._waiting.append((key, body, future))
         self._schedule(0.0 if len(self._waiting) >= _MAX_QUESTIONS else _QUIET)
-        return await future
+        return self._read_by_call(await future)
+
+    def _read_by_call(self, answer: _Read) -> httpx2.Response:
+        if (answers := _reading.get()) is not None:
+            answers.append((self, answer))
+        return answer.response
 
     async def aclose(self) -> None:
         """Close the connections; batches continue and are found again."""
@@ -119,8 +156,9 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, questions: list[tuple[str, bytes, asyncio.Future[httpx2.Response]]]) -> None:
+    async def _run(self, questions: list[tuple[str, bytes, asyncio.Future[_Read]]]) -> None:
         """Run one batch from upload to answers; an error of the whole batch becomes the answer to each question."""
+        name = ""
         try:
             places = [f"{number}-{key}" for number, (key, _, _) in enumerate(questions)]
             while True:
@@ -142,7 +180,8 @@ class BatchTransport(httpx2.AsyncBaseTransport):
             return
         for place, (_, _, future) in zip(places, questions, strict=True):
             if not future.done():
-                future.set_result(answers.get(place) or _error_response(500, "the batch ended without this answer"))
+                response = answers.get(place) or _error_response(500, "the batch ended without this answer")
+                future.set_result(_Read(name, place, response))
 
     async def _send(self, places: list[str], bodies: list[bytes]) -> str:
         """Upload the questions, create a batch of the file and return the file's id.
@@ -282,6 +321,9 @@ class BatchTransport(httpx2.AsyncBaseTransport):
                 self._made[entry["file"]] = entry["batch"]
             for place in entry.get("requests", ()):
                 requests[place.partition("-")[2]].append((entry["file"], place))
+            for place in entry.get("spent", ()):
+                with suppress(ValueError):  # of a batch that could not be sent
+                    requests[place.partition("-")[2]].remove((entry["file"], place))
         return requests
 
     def _record(self, entry: dict[str, Any]) -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from llm import ModelSettings, ModelSpecError, batches
 from llm.chat import chat_client
-from llm.errors import ModelError, RefusedError
+from llm.errors import AnswerError, ModelError, RefusedError
+from llm.journal import journal
 from llm.prices import cost_of
 from llm.question import Question
 from llm.retries import Patience
-from tests.llm.examinee import GOOD, OPINION, put
+from tests.llm.examinee import GOOD, OPINION, fail, put
 from tests.support.fake_server import FakeServer, Fault
 
 
@@ -219,6 +220,35 @@ async def test_a_resumed_run_passes_over_batches_for_which_there_was_no_room(tmp
         server.batches.full = 0
         assert await several(anew(settings(server, file)), 2) == ["answer to question 0", "answer to question 1"]
         assert len(server.requests) == 2
+
+
+async def test_a_question_that_failed_is_asked_anew_after_a_restart_and_each_answer_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_QUIET", 0.05)
+    answers: list[dict[str, Any]] = [{"nonsense": 1}, {"nonsense": 2}, GOOD]
+    trace = {"trace_file": str(tmp_path / "t.jsonl"), "repairs": 1}
+    with FakeServer(answer=lambda request: answers[request.index]) as server:
+        context = settings(server, tmp_path / "b.jsonl").model_copy(update=trace)
+        with journal(context.trace_file):
+            _, failed = await fail(context, AnswerError)
+        with journal(context.trace_file):
+            answer, call = await put(anew(context))
+        assert answer == OPINION and len(server.requests) == 3
+    assert (failed.attempts, call.attempts) == (2, 3)
+    assert call.input_tokens == failed.input_tokens + len(server.requests[2].text) // 4 + 1
+
+
+@pytest.mark.parametrize("refused", [(402, "Insufficient credits"), (429, "You exceeded your current quota")])
+async def test_a_line_refused_for_the_account_is_asked_anew_after_a_restart(
+    tmp_path: Path, refused: tuple[int, str]
+) -> None:
+    with FakeServer(answer=echo, refusal=lambda _: refused) as server:
+        context = settings(server, tmp_path / "b.jsonl")
+        with pytest.raises(RefusedError):
+            await ask(context, 0)
+        server.refusal = None
+        assert await ask(anew(context), 0) == "answer to question 0"
 
 
 async def test_a_batch_that_the_server_refuses_fails_with_its_reason(tmp_path: Path) -> None:
