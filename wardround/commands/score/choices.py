@@ -151,7 +151,7 @@ class FromRecords:
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
     """Compare the two formats, over the cases that have an answer in both, paired by case."""
     title = "Multiple choice minus interactive, paired by case"
-    return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title)
+    return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title, "formats")
 
 
 def percentages(samples: Samples) -> dict[str, Estimate]:

@@ -54,11 +54,12 @@ CallSettings = Annotated[
 
 @dataclass(frozen=True)
 class ExtraTable:
-    """A table besides the scores, for people only: it is printed, not written."""
+    """A table besides the scores: it is printed, and of it only ``numbers`` are written, under their names."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,8 @@ def content_of(scores: Scores, asked_with: Mapping[str, Any] = MappingProxyType(
 
     The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
     with the metrics of each; with groups, ``groups``, with theirs; with unanswered questions, ``answered``, with the
-    mean over answered ones and their ``share``; if judges were ``asked_with`` settings of their own, ``settings``.
+    mean over answered ones and their ``share``; if judges were ``asked_with`` settings of their own, ``settings``; and
+    the ``numbers`` of further tables: ``differences`` to other transcripts, ``correlations`` with people.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
@@ -155,6 +157,8 @@ def content_of(scores: Scores, asked_with: Mapping[str, Any] = MappingProxyType(
         content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
     if asked_with:
         content["settings"] = dict(asked_with)
+    for table in scores.tables:
+        content |= table.numbers
     return content
 
 

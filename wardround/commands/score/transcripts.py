@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -271,19 +271,23 @@ def compared(
     samples: Samples,
     others: Samples,
     title: str = "Difference to the other transcripts (these minus those), paired by case",
+    written: str = "differences",
 ) -> ExtraTable:
-    """Tabulate the differences to another run (or format), paired by case."""
+    """Tabulate the differences to another run (or format), paired by case, and write them under a name."""
     differences = {
         name: paired_difference(by_case(values), by_case(others.get(name, []))) for name, values in samples.items()
     }
     corrected = holm({name: found.permutation_p for name, found in differences.items()})
     rows = []
+    numbers: dict[str, dict[str, Any]] = {}
     for name, found in differences.items():
         one = found.difference
-        p_values = [as_text(p, P_VALUE) for p in (found.permutation_p, corrected[name], found.wilcoxon_p)]
+        tests = {"permutation_p": found.permutation_p, "holm_p": corrected[name], "wilcoxon_p": found.wilcoxon_p}
+        numbers[name] = {**one.model_dump(mode="json"), **tests}
+        p_values = [as_text(p, P_VALUE) for p in tests.values()]
         rows.append([name, cell(one.mean), interval_cell(one.ci95), *p_values, str(one.n)])
     header = ["metric", "difference", "95 % interval", "permutation p", "after Holm", "Wilcoxon p", "cases"]
-    return ExtraTable(title, header, rows)
+    return ExtraTable(title, header, rows, {written: numbers})
 
 
 def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict[str, dict[str, float]]:
@@ -306,12 +310,17 @@ def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict
 
 
 def correlated(samples: Samples, judgements: Mapping[str, Mapping[str, float]]) -> ExtraTable:
-    """Correlate all metrics and people's scores (Spearman) over cases; epochs are averaged."""
+    """Correlate all metrics and people's scores (Spearman) over cases; epochs are averaged.
+
+    Each correlation is written with its p, interval and number of cases, for which the table has no room.
+    """
     columns = {name: case_means(values) for name, values in samples.items()} | dict(judgements)
-    rho = {pair: cell(found.rho) for pair, found in spearman_matrix(columns).items()}
+    matrix = spearman_matrix(columns)
+    numbers = [{"one": one, "other": other, **asdict(found)} for (one, other), found in matrix.items()]
+    rho = {pair: cell(found.rho) for pair, found in matrix.items()}
     rho |= {(other, name): found for (name, other), found in rho.items()} | {(name, name): "1" for name in columns}
     rows = [[name, *(rho[name, other] for other in columns)] for name in columns]
-    return ExtraTable("Spearman correlation over cases", ["", *columns], rows)
+    return ExtraTable("Spearman correlation over cases", ["", *columns], rows, {"correlations": numbers})
 
 
 def cell(value: float | None) -> str:

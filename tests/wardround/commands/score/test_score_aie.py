@@ -249,9 +249,17 @@ def test_another_run_is_compared_and_people_correlated(tmp_path: Path) -> None:
         and "people: total" in result.stdout
     )
     same = f"{len(ENGLISH)} of {len(ENGLISH)} dialogues are identical in --against"
-    others = [{**each, "history": [*each["history"], turn("E", "Goodbye.")]} for each in ENGLISH]
+    others = write(
+        tmp_path / "others.json", [{**each, "history": [*each["history"], turn("E", "Goodbye.")]} for each in ENGLISH]
+    )
     assert same in result.stdout
-    assert "are identical" not in run("aie", file, "--against", write(tmp_path / "others.json", others)).stdout
+    again = run("aie", file, "--against", others, "--human", people, "--json", tmp_path / "out.json")
+    assert "are identical" not in again.stdout
+    written = scores(tmp_path / "out.json")
+    turns = written["differences"]["AVG_TURN"]
+    assert (turns["mean"], turns["n"], turns["permutation_p"], turns["holm_p"]) == (-1, 2, 0.5, 1)
+    with_people = [one for one in written["correlations"] if one["other"] == "people: total"]
+    assert [one["one"] for one in with_people] == list(METRICS) and with_people[0]["n"] == 2
     people.write_text("case,total\nMedQA/1,good\n", "utf-8")
     assert run("aie", file, "--human", people).exit_code == 2
 
