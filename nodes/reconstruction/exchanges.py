@@ -1,4 +1,4 @@
-"""The exchanges of a dialogue: a physician's turn with its reply. Only direct role-play may ask over two questions."""
+"""The exchanges of a dialogue: a physician's turn with its reply."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -6,7 +6,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 
 from cases.strict import NonEmpty, Strict
 from llm.role import NO_WORDS, has_words, says_back
-from nodes.reconstruction.gates import MOST_QUESTIONS, questions_in
 from prompts import cached_with_prompts, speaker, whole_languages
 
 SectionName = Literal[
@@ -21,12 +20,6 @@ SectionName = Literal[
     "initial_diagnosis",
     "confirmatory_tests",
 ]
-
-
-def _check_questions(text: str) -> str:
-    if (count := questions_in(text)) > MOST_QUESTIONS:
-        raise ValueError(f"asks {count} questions at once; at most two, so spread them over several exchanges")
-    return text
 
 
 _SPEAKERS = ("doctor", "physician", "patient")
@@ -52,14 +45,13 @@ def _check_letters(text: str) -> str:
 
 
 Utterance = Annotated[NonEmpty, AfterValidator(_check_words)]
-FreePhysicianUtterance = Annotated[Utterance, AfterValidator(_check_letters)]
-PhysicianUtterance = Annotated[FreePhysicianUtterance, AfterValidator(_check_questions)]
+PhysicianUtterance = Annotated[Utterance, AfterValidator(_check_letters)]
 
 
 class FreeExchange(Strict):
     """The physician says or asks something, and the patient replies; so the two always take turns."""
 
-    physician: FreePhysicianUtterance
+    physician: PhysicianUtterance
     patient: Utterance
 
     @model_validator(mode="after")
@@ -72,7 +64,7 @@ class FreeExchange(Strict):
 class Exchange(FreeExchange):
     """The physician says something or asks at most two questions, and the patient replies."""
 
-    # Source: CliniChat, Figures 6 and 11.
+    # Source: CliniChat, Figure 6. A gate and Clini-Eval count questions: the paper keeps what asks more.
 
     physician: PhysicianUtterance = Field(description="At most two questions.")
 

@@ -310,18 +310,35 @@ def test_a_basis_of_more_than_a_hundred_words_is_asked_for_once_more_then_kept(m
     assert len(result["knowledge"].diagnostic.diagnosis_basis.split()) == (1 if mends else 150)
 
 
-def test_three_questions_in_a_turn_are_refused_by_the_answer_type_and_mended_by_its_repair() -> None:
+@pytest.mark.parametrize("way", [{"reconstruction": "interactive"}, {"whole_dialogue": True}], ids=str)
+def test_three_questions_in_a_turn_stand_where_the_paper_asks_for_two_in_the_prompt_alone(way: dict[str, Any]) -> None:
+    """Its Table 2 counts them (Clini-Eval), and so do the gates of `reconstruct`."""
+
     def answer(request: ChatRequest) -> Any:
-        if request.name != "PhysicianTurn":
-            return None
-        many = "at most two" not in request.messages[-1]["content"]
-        return {"text": "A? B? C?" if many else "A? B?", "finished": not many}
+        assert "two questions" in request.text
+        turn = {"physician": "Where? When? How?", "patient": "It hurts."}
+        if request.name == "PhysicianTurn":
+            return {"text": turn["physician"], "finished": turn["patient"] in request.text}
+        return {"sections": [{"section": "chief_complaint", "exchanges": [turn]}]}
 
     with FakeServer(answer=answer) as server:
-        models = {"doctor": spec(server)["default"]}
-        dialogue = run(models=models, reconstruction="interactive")["dialogue"]
-        assert len(server.requests) == 4  # two turns, for the patient answers before the physician can end it
-    assert dialogue.spoken[1].content == "A? B?"
+        models = {role: spec(server)["default"] for role in ("doctor", "dialogue_writer")}
+        dialogue = run(models=models, max_turns=2, **way)["dialogue"]
+        assert len(server.requests) == (2 if "reconstruction" in way else 1), "nothing is asked again"
+    assert dialogue.spoken[1].content == "Where? When? How?"
+    assert "few_questions" in {problem.gate for problem in check_dialogue(dialogue)}
+
+
+def test_a_section_with_three_questions_in_a_turn_goes_back_to_its_writer() -> None:
+    def answer(request: ChatRequest) -> Any:
+        again = "3 questions at once" in request.text
+        asked = "Where is it?" if again or "Chief complaint." not in request.text else "Where? When? How?"
+        return {"exchanges": [{"physician": asked, "patient": "It hurts."}]}
+
+    with FakeServer(answer=answer) as server:
+        dialogue = run(models={"dialogue_writer": spec(server)["default"]})["dialogue"]
+        assert any("3 questions at once" in request.text for request in server.requests)
+    assert dialogue.spoken[1].content == "Where is it?"
 
 
 def test_direct_role_play_keeps_three_questions_in_a_turn_which_the_gate_then_tells() -> None:
