@@ -47,7 +47,8 @@ class Reading(WithProblems, Generic[Model]):
 def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
     """Read a JSON list or JSON lines of records of one type, or what holds such a list or records by id.
 
-    An invalid record is an error and left out. A file without any record is an error.
+    An invalid record is an error and left out. A file without any record is an error; so is one of another kind, whose
+    records all lack the same fields.
     """
     source = Source(Path(path))
     needed = _needed(model)
@@ -55,16 +56,34 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
     def is_record(value: Mapping[str, Any]) -> bool:
         return all(names & value.keys() for names in needed)
 
-    records, refused = [], []
+    records: list[Model] = []
+    refused: list[Problem] = []
+    first: Any = None
     for record in source.records(is_record if needed else None):
+        first = record.value if first is None else first
         try:
             records.append(model.model_validate(record.value))
         except ValidationError as error:
             refused.extend(validation_problems(path, record.name, error, model))
+    if not records and isinstance(first, Mapping) and (absent := _always_lacking(refused)):
+        held = ", ".join(map(repr, list(first)[:5]))
+        remedy = "chats are for `wardround score clini-eval`" if "messages" in first else "is it of another format?"
+        refused = [Problem(str(path), "", "", f"no record has {absent}; the first has {held}: {remedy}")]
     problems = source.problems + refused
     if not (records or problems):
         problems.append(Problem(str(path), "", "", "contains no records; expected a JSON list of objects"))
     return Reading(path=Path(path), records=records, problems=problems)
+
+
+def _always_lacking(refused: Sequence[Problem]) -> str:
+    """Return the fields that each of several records lacks, in their order; empty if there are none."""
+    faults: dict[str, list[str]] = {}
+    for problem in refused:
+        faults.setdefault(problem.record, []).extend(problem.lacking)
+    if len(faults) < 2:
+        return ""
+    first, *others = faults.values()
+    return ", ".join(field for field in first if all(field in each for each in others))
 
 
 def _needed(model: type[ForeignModel]) -> list[set[str]]:

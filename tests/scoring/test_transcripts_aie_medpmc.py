@@ -53,6 +53,17 @@ def test_faulty_records_are_named_by_file_record_and_field_and_the_others_read(t
     assert named == [(str(tmp_path / "a.json"), "entry 1", lacking), (str(tmp_path / "a.json"), "entry 2", "")]
 
 
+def test_a_file_of_another_kind_is_named_once_with_what_it_has(tmp_path: Path) -> None:
+    chats = [{"id": number, "messages": [], "note": "Cough."} for number in range(5)]
+    (problem,) = read_aie(write(tmp_path / "chats.json", chats)).errors
+    expected = "no record has raw_data.question, raw_data.answer_idx, history; the first has 'id', 'messages', 'note'"
+    assert (problem.record, problem.message) == ("", f"{expected}: chats are for `wardround score clini-eval`")
+    (problem,) = read_medpmc(write(tmp_path / "other.json", [{"patient_id": 1}] * 2)).errors
+    assert problem.message.endswith("the first has 'patient_id': is it of another format?")
+    mixed = read_aie(write(tmp_path / "mixed.json", [*chats, aie_data("Cough.", turn("O", "Hi"))]))
+    assert len(mixed.records) == 1 and len(mixed.errors) == 5, "the one record tells the format"
+
+
 def test_transcripts_are_read_from_a_field_beside_others_and_by_their_ids(tmp_path: Path) -> None:
     data = aie_data("Cough.", turn("O", "Hi"))
     for number, held in enumerate(({"model": "gpt4", "results": [data]}, {"12": data})):
