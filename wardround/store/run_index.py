@@ -69,6 +69,8 @@ class RunIndex:
 
     def each_text(self) -> Iterator[tuple[Key, str]]:
         """Yield all text of each result: answers, dialogues, errors, ids."""
+        if not self._offsets:  # a run that has just begun has no file yet
+            return
         with self.directory.results_file.open("rb") as file:
             for key, (offset, length) in list(self._offsets.items()):
                 file.seek(offset)

@@ -207,6 +207,14 @@ def test_what_a_run_writes_while_it_is_viewed_is_shown_and_nothing_new_is_not_se
         assert "later" in ask(server)[1]
 
 
+def test_a_run_that_has_just_begun_is_searched_as_any_other(tmp_path: Path) -> None:
+    """It has no file of results yet, and the page of a search was an error."""
+    write_run(tmp_path / "run", [], data={"case_ids": [CASE]})
+    with serving(Viewer(Shelf([tmp_path]))) as server:
+        status, page = ask(server, "?run=run&q=pain&calls=on")
+    assert status == 200 and "0 of 0 cases" in page and "none asked yet" in page
+
+
 def test_a_fault_of_ours_is_a_page_that_says_so(
     viewer: Viewer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
