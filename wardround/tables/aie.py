@@ -31,8 +31,8 @@ from wardround.tables.table import IN_WORDS, Column, DoesNotFitError, Table, key
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
 STARS = (
-    "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test over cases, Holm-corrected over all "
-    "columns)."
+    "*, **: differs from {} with p < 0.05, p < 0.01 (paired permutation test of the cases' means, Holm-corrected over "
+    "all columns)."
 )
 _BOUND = (
     "Failed as wrong: each case that failed counts as wrong (a lower bound), in shares of actions with as many wrong "

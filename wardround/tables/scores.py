@@ -16,6 +16,7 @@ from wardround.tables.table import Column, Table, key_columns, measured
 
 _BY_RULES = "The floors and the ceiling are judged by rules, even if a model judged the runs."
 AS_WRONG = ", failed as wrong"
+_FINE = 3.0  # width of a scale up to which two decimals are too few
 
 
 def build(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -119,8 +120,12 @@ def floor_notes(names: Collection[str]) -> list[str]:
 
 
 def score_form(suite: Suite) -> str:
-    """Return the number format of a suite's scores: three decimals for scores in [0, 1], otherwise two."""
-    return ".3f" if suite.averaged else ".2f"
+    """Return the number format of a suite's scores: three decimals in [0, 1] and for grades of 1 to 4, otherwise two.
+
+    AI Hospital prints its grades so (Table 2), whose intervals are less than 0.1 wide to either side.
+    """
+    ends = suite.ends if isinstance(suite.ends, tuple) else None
+    return ".3f" if suite.averaged or (ends and ends[1] - ends[0] <= _FINE) else ".2f"
 
 
 def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:

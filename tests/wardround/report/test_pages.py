@@ -231,7 +231,7 @@ def test_a_failed_case_shows_its_error_and_a_case_its_answer_beside_the_referenc
 def test_a_run_in_which_cases_failed_shows_the_mean_that_counts_them_as_wrong_beside_the_scores(tmp_path: Path) -> None:
     lost = CaseResult(case_id="b", epoch=0, termination="unparseable_answer", error="no JSON found")
     page = page_of(write_run(tmp_path / "run", [graded("a", 4.0), lost], suite="mvme"))
-    assert "Failed as wrong</th>" in page and "<td>2.50</td>" in page  # 4 and the lowest grade, 1
+    assert "Failed as wrong</th>" in page and "<td>2.500</td>" in page  # 4 and the lowest grade, 1
     assert "Failed as wrong" not in page_of(write_run(tmp_path / "all", [graded("a", 4.0)], suite="mvme"))
 
 

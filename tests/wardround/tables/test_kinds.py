@@ -42,6 +42,14 @@ def test_scores_mark_the_best_and_what_differs_from_the_first_run(tmp_path: Path
     assert any("low with p < 0.05" in note for note in table.notes)
 
 
+def test_grades_have_three_decimals_as_printed_and_percentages_two(tmp_path: Path) -> None:
+    graded_run = write_run(tmp_path / "graded", [graded("a", 2.0), graded("b", 3.0), graded("c", 3.0)])
+    recalled = Result(case_id="a", epoch=0, termination="completed", scores={"Diagnosis": 200 / 3})
+    in_percent = write_run(tmp_path / "percent", [recalled], graph="consultation", suite="medpmc")
+    grades, percentages = (scores.build(find_runs([run]))[0] for run in (graded_run, in_percent))
+    assert (shown(grades, 0)["diagnosis"].text, shown(percentages, 0)["Diagnosis"].text) == ("2.667", "66.67")
+
+
 def test_scores_name_the_cases_that_their_stars_leave_out(tmp_path: Path) -> None:
     failed = Result(case_id="c", epoch=0, termination="model_error")
     one, other = [graded(name) for name in "abc"], [graded("b"), failed, graded("d")]
