@@ -137,7 +137,7 @@ def feature_line(case: RememberedCase, language: Language, shown: Sequence[str],
 _WORDS = ("chief_complaint", "symptoms")  # shown without a label
 _STOPS = " .。"  # of either language
 _ITEM_NAMES = {"physical_items": "physical_examination", "auxiliary_items": "auxiliary_examination"}
-FEATURES = frozenset((*RememberedCase.model_fields, *_ITEM_NAMES))  # that can be shown
+FEATURES = frozenset((*RememberedCase.model_fields, *_ITEM_NAMES)) - {"told"}  # that can be shown
 
 
 def _feature_texts(case: RememberedCase, language: Language, image_class: str | None = None) -> dict[str, str]:
