@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from llm.answering import Usage
     from llm.question import Question
 
+PICTURE_TOKENS = 1000  # of one picture; models count a few hundred to tens of thousands
+
 _rehearsing: contextvars.ContextVar[bool] = contextvars.ContextVar("rehearsing", default=False)
 
 
@@ -35,12 +37,13 @@ def rehearsing() -> Iterator[None]:
 def rehearsed(role: Role[Answer], view: Any, question: "Question[Answer]", usage: "Usage") -> Answer:
     """Return the rule's answer and estimate in ``usage`` what a model would use.
 
-    Input counts the messages and the schema once, as servers do. Output counts the rule's answer, which is shorter than
-    most models'.
+    Input counts the messages' text, each picture and the schema once, as servers do. Output counts the rule's answer,
+    which is shorter than most models'.
     """
     answer = role.by_rule(view)
     schema = json.dumps(question.schema, ensure_ascii=False) if question.schema else ""
     usage.attempts = 1
-    usage.input_tokens = tokens("".join(str(message.content) for message in question.messages) + schema)
+    text = "".join(message.text for message in question.messages)
+    usage.input_tokens = tokens(text + schema) + PICTURE_TOKENS * question.pictures
     usage.output_tokens = tokens(answer.model_dump_json())
     return answer

@@ -73,6 +73,10 @@ class Result(BaseModel):
             why.startswith(for_good) for why in self.judges_failed
         )
 
+    def is_kept(self, *, retry_failed: bool) -> bool:
+        """Whether it stays when the run is resumed; ``retry_failed`` retries also what failed for good."""
+        return self.final and (not retry_failed or (self.scored and not self.judges_failed))
+
     @property
     def judges_failed(self) -> list[str]:
         """Why judges gave no score to an existing answer."""

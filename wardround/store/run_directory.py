@@ -160,11 +160,7 @@ class RunDirectory:
             retry_failed: whether to retry also cases that failed for good, or whose judges did.
         """
         recorded = self.results()
-        finished = {
-            result.key
-            for result in recorded
-            if result.final and (not retry_failed or (result.scored and not result.judges_failed))
-        }
+        finished = {result.key for result in recorded if result.is_kept(retry_failed=retry_failed)}
         if growing:
             completed = Counter(result.case_id for result in recorded if result.termination == "completed")
             without_course = completed - Counter(json.loads(course)["id"] for course in self.remembered())

@@ -107,6 +107,33 @@ def test_what_is_done_already_is_not_priced_again(tmp_path: Path) -> None:
     assert "Projected use of 2 cases" in told.stdout and "1 of 3 cases are already done" in told.stdout
 
 
+def test_what_the_run_would_take_up_again_is_priced_and_says_nothing_of_a_whole_case(tmp_path: Path) -> None:
+    used = call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)
+    failed = call(attempts=6, error="model_error: away", answer=None, cost=0.0)
+    ends = {"dentistry-04": "model_error", "dentistry-05": "completed", "dentistry-06": "unparseable_answer"}
+    results = [graded(name, termination=end, calls=1, seconds=60.0) for name, end in ends.items()]
+    calls = {(name, 0): [used if end == "completed" else failed] for name, end in ends.items()}
+    begun = write_run(tmp_path / "r", results, calls)
+    asked = ["run", "--dry-run", "--out", begun, *(f"--case-id={name}" for name in ends)]
+    told = invoke(*asked)
+    assert "Projected use of 1 case" in told.stdout and "2 of 3 cases are already done" in told.stdout
+    assert "Time left: 0:01:00" in told.stdout  # not a fourth of it, for want of three more cases
+    assert "Projected use of 2 cases" in invoke(*asked, "--retry-failed").stdout
+
+
+def test_calls_from_a_cache_are_priced_as_asked_and_other_models_are_named(tmp_path: Path) -> None:
+    spec = "openai:gpt-4o"
+    used: dict[str, Any] = {"input_tokens": 1_000_000, "output_tokens": 0, "cost": 0.0, "cached": True, "attempts": 0}
+    calls = {("dentistry-05", 0): [call(model=spec, **used)]}
+    small = write_run(tmp_path / "small", [graded("dentistry-05", calls=1, seconds=60.0)], calls)
+    asked = ["run", "--limit", 2, "--dry-run", "--like", small, "--out", tmp_path / "new", "--models"]
+    told = " ".join(invoke(*asked, f"default={spec}").stdout.split())
+    assert "│ all │ │ 2 │ 2,000,000 │ 0 │ 5.00 │" in told and "1 of the 1 calls there came from its cache" in told
+    assert "asked openai:gpt-4o" not in told
+    told = " ".join(invoke(*asked, "default=openai:gpt-4.1").stdout.split())
+    assert "asked openai:gpt-4o, this run asks openai:gpt-4.1: tokens and cost will differ." in told
+
+
 def test_a_run_whose_every_result_was_taken_back_is_priced_as_a_new_one(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [])
     (run / "results.jsonl").touch()
