@@ -69,9 +69,9 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
         EmbeddingModelError: the embedding model cannot be loaded.
     """
     run = find_run(path)
-    cases, context = run.cases, await context_for(run, models)
+    context = await context_for(run, models)
     results = list(run.each_answered())
-    asked = {result.case_id: cases[result.case_id] for result in run.results}
+    asked = {result.case_id: run.case_of(*result.key) for result in run.results}
     options_by_case, unwritten = await _options_of(RunDirectory(run.path), list(asked.values()), context)
     questions = {
         case_id: Question(case_id, case.language, McqView(whole_record(case), found.options), found.right)

@@ -168,7 +168,7 @@ def _personas_of(run: RecordedRun, in_title: bool) -> Table:
     played: dict[tuple[str, str], list[tuple[Result, list[tuple[str, Turn]]]]] = defaultdict(list)
     for result, answers in run.each_dialogue():
         if acted_turns := [(result.case_id, turn) for turn in answers.dialogue if turn.plain]:
-            persona = persona_of_case(run.cases[result.case_id], context, result.epoch)
+            persona = persona_of_case(run.case_of(*result.key), context, result.epoch)
             played[persona.profession, persona.sex or "sex not recorded"].append((result, acted_turns))
     rows: list[dict[str, Any]] = []
     for (profession, sex), dialogues in sorted(played.items(), key=lambda one: one[0]):

@@ -19,7 +19,7 @@ from scoring.aie.simulator import (
     score_simulator,
 )
 from scoring.aie.transcripts import SimulatorTest, each_test, read_simulator_tests
-from scoring.metrics.samples import PERCENT, Definition, case_of, estimates
+from scoring.metrics.samples import PERCENT, Definition, case_of, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
 from wardround.analysis import simulators
 from wardround.analysis.simulators import Trial
@@ -122,7 +122,8 @@ def played_runs(
     notes = [BY_RULE]
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
-            trial = Trial({test.id: run.cases[case_of(test.id)] for test in tests}, context)
+            cases = {of_epoch(*result.key): run.case_of(*result.key) for result in run.results}
+            trial = Trial({test.id: cases[test.id] for test in tests}, context)
             tests = run_alone(simulators.play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:

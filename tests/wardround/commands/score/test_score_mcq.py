@@ -259,3 +259,12 @@ def test_two_processes_do_not_write_options_at_once_but_may_both_read_them(run: 
     assert score("mcq", run).exit_code == 0
     with RunDirectory(run).adding_options():
         assert score("mcq", run).exit_code == 0
+
+
+def test_the_doctor_reads_the_record_in_the_sex_that_was_played(tmp_path: Path) -> None:
+    run_experiment(short(case_ids=["surgery-09"], patient_sex="male"), tmp_path / "run")
+    with FakeServer(answer=played()) as server:
+        done = score("mcq", tmp_path / "run", *models(server, "distractor_writer", "mcq_doctor"))
+        assert done.exit_code == 0, done.output
+        (asked,) = [one.text for one in server.requests if "letter" in (one.schema or {})["properties"]]
+    assert "Sex: male" in asked and "Sex: female" not in asked
