@@ -38,6 +38,7 @@ _EXPECTED = (
     "ShareGPT's conversations (from and value), or a table with dialogue and note"
 )
 _MARK = re.compile(r"[\s\"*_]*(?:\[([^\]]{1,30})\]\s*[:：]?|([^\W\d_][\w .]{0,24}?)\s*[:：])[\s*_]*")
+_PLACE = re.compile(r"(?:line|entry|object|row) [\d.]+")
 _GUEST = re.compile(r"(guest_(?:family|clinician))_?\d")  # MTS-Dialog numbers them
 _WITHIN_LINE = re.compile(r"(?<=[.?!。？！…])\s*(?=(?:Doctor|Patient|医生|患者|病人)\s*[:：])")
 
@@ -60,6 +61,11 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
         lacking = " (no record has messages)" if problems else ""
         problems = [Problem(str(path), "", "", f"contains no dialogues{lacking}; {_EXPECTED}")]
     return dialogues, problems
+
+
+def is_place(name: str) -> bool:
+    """Whether a dialogue is called by its place in its file, as it has no id."""
+    return _PLACE.fullmatch(name) is not None
 
 
 def _is_dialogue(value: Mapping[str, Any]) -> bool:

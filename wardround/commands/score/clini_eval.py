@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cases import Problem
-from cases.dialogue_files import read_dialogues
+from cases.dialogue_files import is_place, read_dialogues
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from scoring.clini_eval.demonstration import why_not
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
@@ -137,12 +137,14 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     of_files: list[Dialogue] = []  # a run's settings may change the note of a case
+    places: dict[tuple[str, str], str] = {}  # the names of dialogues without ids, by place and note
     for source in sources:
         if source.is_dir():
             read = _read_runs(source, runs)
             lacking = [why_not(one) for one in read]
         else:
             read, faults = read_dialogues(source)
+            read = [_called_apart(one, source, places) for one in read]
             lacking = [why_not(one) or _silent(one) for one in read]
             problems += faults
             of_files += read
@@ -155,6 +157,21 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
         echo(f"warning: {several}", err=True)
     refuse_records(problems)
     return _with_departments(dialogues)
+
+
+def _called_apart(dialogue: Dialogue, source: Path, called: dict[tuple[str, str], str]) -> Dialogue:
+    """Return a dialogue without an id under its file's name, if another note has its place in an earlier file.
+
+    Args:
+        dialogue: any dialogue.
+        source: its file.
+        called: extended by the name of each place and note.
+    """
+    if not is_place(dialogue.id):
+        return dialogue
+    is_taken = any(place == dialogue.id for place, _ in called)
+    name = f"{source.name}, {dialogue.id}" if is_taken else dialogue.id
+    return dialogue.model_copy(update={"id": called.setdefault((dialogue.id, dialogue.note), name)})
 
 
 def _silent(dialogue: Dialogue) -> str:

@@ -73,6 +73,14 @@ def test_chats_without_ids_or_with_numbers_are_named_by_their_place_or_number(tm
     assert ([each.id for each in dialogues], problems) == (["line 1", "7"], [])
 
 
+def test_chats_without_ids_in_several_files_are_cases_of_their_own_unless_they_share_a_note(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "I cough."}, {"role": "assistant", "content": "Since when?"}]
+    for name, note in (("a", "He coughs."), ("b", "She coughs."), ("c", "He coughs.")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"messages": chat, "note": note}))
+    result = run(tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "c.jsonl")
+    assert "clini-eval, sound mode, 2 cases, 3 dialogues" in result.stdout and "same id" not in result.stderr
+
+
 def test_by_department_the_good_interviews_stand_above_the_bad(file: Path) -> None:
     result = run(file, "--by", "department")
     assert result.exit_code == 0
