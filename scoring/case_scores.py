@@ -210,6 +210,16 @@ class Suite:
         return [metric for metric in self.metrics.values() if f"{metric.title} (ours)" not in self.notes]
 
     @property
+    def of_unknown_direction(self) -> list[str]:
+        """The metrics of plug-ins of which lower may be better: those that no average counts."""
+        return [metric.name for metric in self.own_metrics if not metric.averaged]
+
+    @property
+    def unranked(self) -> frozenset[str]:
+        """The columns of which no value is called better than another."""
+        return frozenset({*self.neither, *self.of_unknown_direction})
+
+    @property
     def explained(self) -> list[str]:
         """What a reader of the table must know, a text each; added columns that no note names have their own units."""
         own = ", ".join(metric.title for metric in self.own_metrics)

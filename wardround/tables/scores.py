@@ -68,17 +68,11 @@ def floors_table(floors: Floors, suite: Suite) -> Table:
 
 def _columns(suite: Suite) -> list[Column]:
     form = score_form(suite)
-    unranked = {*suite.neither, *_of_unknown_direction(suite)}
     scores = [
-        Column(score, title, form=form, mean=True, ranked=score not in unranked, ends=suite.ends_of(score))
+        Column(score, title, form=form, mean=True, ranked=score not in suite.unranked, ends=suite.ends_of(score))
         for score, title in suite.titles.items()
     ]
     return [*key_columns("run"), *scores, Column("scored", "Scored"), Column("failed", "Failed")]
-
-
-def _of_unknown_direction(suite: Suite) -> list[str]:
-    """Return the metrics of plug-ins of which lower may be better: those that no average counts."""
-    return [metric.name for metric in suite.own_metrics if not metric.averaged]
 
 
 def _floor_rows(runs: Sequence[RecordedRun], suite: Suite) -> tuple[list[dict[str, Any]], list[str]]:
@@ -133,7 +127,7 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     used = {found.interval for run in runs for found in run.estimates.values()}
     notes.append(f"Intervals: {'; '.join(words for how, words in INTERVALS.items() if how in used) or 'none'}.")
     if len(runs) > 1:
-        own = _of_unknown_direction(suite)
+        own = suite.of_unknown_direction
         with_bounds = ", both also with failed cases as wrong" * any(run.failed_as_wrong for run in runs)
         unmarked = f" ({', '.join(suite.metrics[name].title for name in own)}: unmarked, as lower may be better)"
         notes.append(

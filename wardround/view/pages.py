@@ -185,11 +185,14 @@ class Viewer(LoopbackServer):
             sections=sections,
             parts=parts,
             titles=viewed.run.suite.titles | other.run.suite.titles,
+            suites=_suites_of(viewed.run, other.run),
         )
 
     def _differences(self, viewed: ViewedRun, other: ViewedRun, stamp: str) -> str:
         runs = viewed.run, other.run
-        titles = {name: title for name, title in runs[0].suite.columns.items() if name in runs[1].suite.columns}
+        suites = _suites_of(*runs)
+        alike = runs[0].suite.columns if len(suites) == 1 else {}
+        titles = {name: title for name, title in alike.items() if name in runs[1].suite.columns}
         other_results = {result.key: result for result in runs[1].results}
         pairs = [(one, other_results[one.key]) for one in runs[0].results if one.key in other_results]
         rows = [(one, two, {name: _difference(one, two, name) for name in titles}) for one, two in pairs]
@@ -201,6 +204,8 @@ class Viewer(LoopbackServer):
             rows=rows[:_PAGE_SIZE],
             compared=len(rows),
             titles=titles,
+            suites=suites,
+            unranked=runs[0].suite.unranked,
             tables=[scores_table(run) for run in runs],
         )
 
@@ -209,6 +214,11 @@ class Viewer(LoopbackServer):
             return viewed.section(key)
         except KeyError:
             raise NoSuchPageError(f"{viewed.name} has no result for case {key[0]}, epoch {key[1]}, yet.") from None
+
+
+def _suites_of(*runs: RecordedRun) -> list[str]:
+    """Return the names of the suites that scored runs; scores of several are not subtracted, even if named alike."""
+    return list(dict.fromkeys(run.suite.name for run in runs))
 
 
 def _main_score(run: RecordedRun) -> str | None:

@@ -118,6 +118,24 @@ def test_which_run_is_subtracted_from_which_is_said_above_the_differences(viewer
     assert page.index("Each score: sweep/two minus sweep/one.") < page.index("First ended")
 
 
+def test_scores_of_two_suites_are_not_subtracted_though_they_have_one_name(viewer: Viewer) -> None:
+    """A diagnosis of 0.0 (of 1) in one suite and of 2.0 (1 to 4) in the other was 2.0 better, in green."""
+    for query in ("?run=clinical&with=sweep/one", f"?run=clinical&with=sweep/one&case={CASE}"):
+        page = shown(viewer, query)
+        assert "scored by medchain and mvme, each on its own scale: no score is subtracted" in page
+        assert not re.search(r"[+-]\d\.\d", page.partition('<h2 id="cases">')[2] or page), query
+
+
+def test_a_difference_is_called_good_or_bad_only_where_higher_is_better(tmp_path: Path) -> None:
+    for name, value in (("one", 3.0), ("two", 4.0)):
+        scores = {"Avg. Turns": value, "Medical Exam": value}
+        result = graded(CASE).model_copy(update={"scores": scores})
+        write_run(tmp_path / name, [result], graph="consultation", suite="clini_eval", data={"case_ids": [CASE]})
+    with serving(Viewer(Shelf([tmp_path]))) as server:
+        page = ask(server, "?run=one&with=two")[1]
+    assert re.findall(r'<td class="(\w*)">\+1.00', page) == ["", "good"]
+
+
 def test_a_case_that_is_not_ended_shows_what_is_on_record(viewer: Viewer, folder: Path) -> None:
     file = RunDirectory(folder / "clinical").trace_file(OTHER, 0)
     file.write_text(call("history_taking/doctor/turn1", answer={"text": "Go on."}).model_dump_json() + "\n", "utf-8")
