@@ -180,11 +180,14 @@ def _bare_block(spec: str) -> ModelBlock:
 
 
 def variable(name: str, field: str) -> str:
-    """Return the value of an environment variable.
+    """Return the value of an environment variable, without white space around it.
 
     Raises:
-        ModelSpecError: it is not set; ``field`` says where it is named.
+        ModelSpecError: it is not set, or no header can hold it; ``field`` says where it is named.
     """
-    if value := os.environ.get(name):
-        return value
-    raise ModelSpecError(f"{field}: the environment variable {name} is not set")
+    value = os.environ.get(name, "").strip()  # as a file with Windows' line ends gives it
+    if not value:
+        raise ModelSpecError(f"{field}: the environment variable {name} is not set")
+    if odd := next((place for place, letter in enumerate(value, start=1) if not " " <= letter <= "~"), 0):
+        raise ModelSpecError(f"{field}: character {odd} of the environment variable {name} is in no key; copy it again")
+    return value

@@ -44,7 +44,7 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
         )
     if name not in (KEY, _own_variables(server)[0]):
         _warn_of_ambiguous(server, name)
-    return os.environ[name]
+    return variable(name, "models")
 
 
 @cache  # each call looks up its key

@@ -126,6 +126,22 @@ def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert key_of(ModelSettings().block("openai:any"), []) is None  # the integration finds its own
 
 
+@pytest.mark.parametrize("value", ["key-of…", "key-of\r\nX-Other: 1", "ключ-of", "key-of\x7f"])
+def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("WARDROUND_API_KEY", value)
+    with pytest.raises(ModelSpecError, match=r"character \d+ of .* WARDROUND_API_KEY .* copy it again") as refused:
+        ModelSettings(models={"default": "openai:any@http://localhost:1/v1"}).key_of("openai:any@http://localhost:1/v1")
+    assert value not in str(refused.value)
+
+
+def test_blanks_and_line_ends_around_a_key_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARDROUND_API_KEY", " key-of-it\r\n")
+    spec = "openai:any@http://localhost:1/v1"
+    assert ModelSettings(models={"default": spec}).key_of(spec) == "key-of-it"
+
+
 async def test_headers_are_taken_from_the_environment_and_no_record_has_them(
     servers: tuple[FakeServer, FakeServer], tmp_path: Any
 ) -> None:
