@@ -386,7 +386,7 @@ def _parse_reply(text: str) -> dict[str, Any]:
 
 def _object(line: str) -> dict[str, Any] | None:
     """Return the JSON object of a line; None if it is not one."""
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         found = json.loads(line)
         return found if isinstance(found, dict) else None
     return None

@@ -21,7 +21,7 @@ from cases.text.sentences import first_sentence, sentences
 from cases.text.words import language_of
 from cases.vocabulary import patterns
 
-_PIECE = re.compile(r"(?<=[.!?])\s+(?:-\s+|\d+\.\s+)?|(?<=:)\s+-\s+|\s+-\s+(?=[A-Z])|\s+\d+\.\s+(?=[A-Z])")
+_PIECE = re.compile(r"(?<=[.!?])\s+(?:-\s+|\d+\.\s+)?|(?<=:)\s+-\s+|(?<!\s)\s+(?:-|\d+\.)\s+(?=[A-Z])")
 _ASKS = re.compile(r"(?:what|which|who|where|when|why|how)\b.*[?？]\s*$", re.IGNORECASE)
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 

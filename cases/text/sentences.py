@@ -1,11 +1,12 @@
 """Split clinical text into sentences and clauses, in English and Chinese."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from cases.text.words import HAN
 
+LONGEST_SENTENCE = 2_000  # characters; rules take time that grows with its square, and records have some hundreds
 # A half-width semicolon between Chinese words is one too: charts are often typed so.
 _STOP = re.compile(rf"(?<=[{HAN}]);(?=\s*[{HAN}\d])|" r"[。！？；.!?]+(?:[”’」』）)]|\"(?=\s|$))*|[\r\n\u2028\u2029]+")
 _ENDS_ALONE = re.compile(r"[。！？；;\r\n\u2028\u2029]")
@@ -37,7 +38,7 @@ def sentences(text: str) -> list[str]:
     A sentence ends at a full stop, question or exclamation mark, at a Chinese semicolon, and at the end of its line.
     The points of decimals, abbreviations, initials and list marks (``1. Pneumonia``, ``Dr. Wu``, ``E. coli``,
     ``No. 5``) do not end one; nor does the English semicolon, which only ends a clause. A part without letters or
-    digits is not a sentence of its own.
+    digits is not a sentence of its own. A sentence of more than `LONGEST_SENTENCE` characters is none, and is cut.
     """
     return [part.strip() for part in pieces(text) if part.strip()]
 
@@ -104,7 +105,17 @@ def _pieces(text: str) -> tuple[str, ...]:
             has_word, read = False, end
     if not _has_word(text[cuts[-1] :]):
         cuts = cuts[:-1] or cuts
-    return tuple(text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True))
+    whole = (text[start:end] for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True))
+    return tuple(part for sentence in whole for part in _cut(sentence))
+
+
+def _cut(sentence: str) -> Iterator[str]:
+    """Yield the parts of a sentence that is too long to be one, cut at a blank or comma where there is one."""
+    while len(sentence) > LONGEST_SENTENCE:
+        end = max(sentence.rfind(mark, LONGEST_SENTENCE // 2, LONGEST_SENTENCE) for mark in " ,，、") + 1
+        yield sentence[: end or LONGEST_SENTENCE]
+        sentence = sentence[end or LONGEST_SENTENCE :]
+    yield sentence
 
 
 def clauses(sentence: str) -> list[str]:

@@ -29,7 +29,7 @@ SAME, RELATED, DIFFERENT = 1.0, 0.5, 0.0
 # anaemia, haemorrhage, oedema, oesophagus
 _BRITISH = re.compile(r"(?<=[a-z])[ao]e(?=[a-z])|\b[ao]e(?=[dst])")
 _ABBREVIATION_BEHIND = re.compile(
-    r"\s*[(（](?:[A-Za-z0-9-]{0,3}[A-Z][A-Za-z0-9-]{0,2}[A-Z][A-Za-z0-9-]{0,3}"  # (COPD)
+    r"(?<!\s)\s*[(（](?:[A-Za-z0-9-]{0,3}[A-Z][A-Za-z0-9-]{0,2}[A-Z][A-Za-z0-9-]{0,3}"  # (COPD)
     r"|(?:ICD-10(?:-CM)?[:：]? ?)?[A-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4})[)）]"  # (J44.9), but not (T12): that is a vertebra
 )
 # What joins the words of a Chinese name and means nothing by itself: 缺铁性贫血 is 缺铁引起的贫血.

@@ -16,7 +16,7 @@ _MAX_INEXACT: Level = 4  # the highest level of a name that is less or more spec
 _MIN_RELATED: Level = 2  # the lowest level of a related name
 
 _SIDES = frozenset({"left", "right"})
-_BRACKETS = re.compile(r"[(（]([^)）]*)[)）]")
+_BRACKETS = re.compile(r"[(（]([^)）]{0,300})[)）]")  # bounded: it is searched from each bracket
 # The words before it name the disease; those after it say where it is or what caused it.
 _HEAD_ENDS = re.compile(r"\b(?:of|in|with|due|after|by|from|secondary|to)\b|[,;:(（，；：]|伴")
 _CLASSES = frozenset(word_list("synonyms")["classes"])
