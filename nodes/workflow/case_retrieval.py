@@ -133,6 +133,8 @@ def _search_memory(findings: Findings, stage: Stage, context: Context) -> list[N
                 known = (findings["case_id"], *(near.case.id for near in found))
                 found += search(shelf, before=before, exclude=known, k=missing)
     if OFFLINE in context.models.values() or "default" not in context.models:
+        if all(near.case.verified for near in found):  # the rules, too, meet pseudo-cases only where others are too few
+            search = partial(search, before=0)
         symptoms = findings["symptoms"] if stage.single else ""
         return seen_whole(chart, found, search, context.embedding, symptoms, with_clinics=stage is LEVEL1)
     return found

@@ -91,6 +91,31 @@ def test_verified_cases_without_a_department_come_before_pseudo_cases_of_the_dep
         assert [each["verified"] for each in cases] == [True, False, False]
 
 
+@pytest.mark.parametrize("verified_cases", [1, 3])
+def test_rules_too_meet_pseudo_cases_only_where_there_are_too_few_verified_ones(
+    verified_cases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They recalled their own guesses from all departments, beside three verified cases of their own one."""
+    remembered = [remember(case) for case in load_cases()[:6]]
+    shelf = [each.model_copy(update={"verified": at < verified_cases}) for at, each in enumerate(remembered)]
+    seen: list[Neighbour] = []
+
+    class Mixed:
+        def recall(self, _: Any, department: str | None, *, before: int | None, k: int, **given: Any) -> list[Any]:
+            fits = [each for each in shelf if each.verified or before != 0]
+            found = [Neighbour(each, 0.5) for each in fits if each.id not in given["exclude"]][:k]
+            seen.extend(found)
+            return found
+
+        def add(self, *_: Any) -> None:
+            pass
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", lambda context: Mixed())
+    case = next(case for case in load_cases() if case.split == "test")
+    clinical_workflow.invoke({"case": case}, context={"models": {"default": "offline"}, "grow": "as_finished"})
+    assert {each.case.verified for each in seen} == ({True} if verified_cases == 3 else {True, False})
+
+
 @pytest.mark.parametrize(("language", "complaint"), [("en", "Painless ulcer for 2 weeks"), ("zh", "停经48天，下腹痛")])
 def test_offline_no_answer_that_tells_nothing_becomes_part_of_what_similar_cases_are_found_by(
     language: Language, complaint: str
