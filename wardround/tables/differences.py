@@ -105,19 +105,29 @@ def _effects(setting: str, first: RecordedRun, run: RecordedRun) -> Iterator[dic
 
 
 def _sides(name: str, scores: Mapping[str, tuple[Scores, Scores]], suite: Suite) -> dict[str, Estimate]:
-    """Estimate a score of both runs over the cases that both scored; an average as in the table of scores."""
+    """Estimate a score of both runs over the cases that both scored, as in the table of scores.
+
+    Where a case has fewer epochs than another, its mean stands for it, so that the means differ by the difference.
+    """
     columns = suite.averages[name][1] if name in suite.averages else [name]
     common = {
         column: scores[column][0].keys() & scores[column][1].keys() if scores[name][0] else set() for column in columns
     }
     cases = sorted(set().union(*common.values()))
+    counts = {len(values[case]) for column, shared in common.items() for values in scores[column] for case in shared}
+    epochs = max(counts) if len(counts) == 1 else 1
+    clusters = [case for case in cases for _ in range(epochs)]
 
     def side(place: int) -> Estimate:
-        known = {
-            column: [fmean(scores[column][place][case]) if case in shared else None for case in cases]
-            for column, shared in common.items()
-        }
-        return estimate_columns(known, ends={column: suite.ends_of(column) for column in columns}).average
+        known: dict[str, list[float | None]] = {column: [] for column in common}
+        for column, shared in common.items():
+            for case in cases:
+                if case not in shared:
+                    known[column] += [None] * epochs
+                else:
+                    values = scores[column][place][case]
+                    known[column] += values if len(values) == epochs else [fmean(values)]
+        return estimate_columns(known, clusters, {column: suite.ends_of(column) for column in columns}).average
 
     return {"baseline": side(1), "value": side(0)}
 

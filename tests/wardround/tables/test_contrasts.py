@@ -75,6 +75,29 @@ def test_an_average_over_cases_without_some_columns_has_the_interval_of_the_tabl
             assert average[f"{side}_{part}"] == pytest.approx(table.rows[0][f"average_{part}"])
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_epochs_are_estimated_as_in_the_table_of_scores_where_all_cases_have_as_many(
+    missing: bool, tmp_path: Path
+) -> None:
+    right = {"a": (1.0, 1.0), "b": (1.0, 0.0), "c": (0.0, 0.0), "d": (1.0, 1.0), "e": (1.0, 0.0)}
+    results = [
+        Result(case_id=case, epoch=epoch, termination="completed", scores={"referral_level1": value})
+        for case, values in right.items()
+        for epoch, value in enumerate(values)
+    ][: -1 if missing else None]
+    for name, setting in (("one", {}), ("two", {"workflow": {"interactive": False}})):
+        write_run(tmp_path / name, results, graph="clinical_workflow", epochs=2, **setting)
+    runs = find_runs([tmp_path / "one", tmp_path / "two"])
+    [contrasts], [table] = build_contrasts(runs), scores.build(runs)
+    row = next(row for row in contrasts.rows if row["score"] == "Referral, level 1")
+    sides = {tuple(row[f"{side}_{part}"] for part in ("mean", "low", "high", "n")) for side in ("baseline", "value")}
+    as_scores = {tuple(table.rows[0][f"referral_level1_{part}"] for part in ("mean", "low", "high", "n"))}
+    if missing:  # the mean of the cases' means, of which the difference is made
+        assert [(mean, n) for mean, *_, n in sides] == [(pytest.approx(0.7), 5)]
+    else:
+        assert sides == as_scores
+
+
 def test_a_run_that_fails_where_it_would_be_wrong_shows_no_effect_once_failures_count(tmp_path: Path) -> None:
     def results(grades: Sequence[float | None]) -> list[Result]:
         return [
