@@ -44,6 +44,11 @@ class CaseSection:
     # retrieved earlier cases: the parts that got them, the case, its similarity (cosine of symptoms), its diagnosis
     recalled: Sequence[tuple[str, str, float, str]]
 
+    @property
+    def language(self) -> Language:
+        """The language of what was said and decided; empty if unknown."""
+        return self.result.language or (self.case.language if self.case else "")
+
 
 def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: str) -> CaseSection:
     """Return the section of a case; without its key if the case file is gone."""

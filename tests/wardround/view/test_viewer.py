@@ -17,6 +17,7 @@ from tests.support.hostile import HTML, TERMINAL, obeyed
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
 from tests.wardround.report.test_pages import Tags
+from tests.wardround.view.conftest import report
 from wardround.cli import app
 from wardround.report.pages import environment
 from wardround.serving import loopback
@@ -97,6 +98,18 @@ def test_a_case_shows_its_way_dialogue_decisions_and_every_prompt(viewer: Viewer
     assert page.index("At night too.") < page.index("Woken by pain.")
     recalled = page[page.index('id="recalled"') : page.index('id="decisions"')]
     assert all(words in recalled for words in ("earlier-07", "0.813", "Old gout"))
+
+
+def test_what_was_said_and_decided_is_marked_with_its_language_for_those_who_hear_the_page(tmp_path: Path) -> None:
+    """Only the dialogue was; the page itself is English."""
+    answers = {"report": report("痛风"), "dialogue": [{"speaker": "doctor", "text": "哪里疼？"}]}
+    for name in ("one", "two"):
+        result = graded(CASE, answers=answers, language="zh")  # an English case, played in Chinese
+        write_run(tmp_path / name, [result], data={"case_ids": [CASE]})
+    with serving(Viewer(Shelf([tmp_path]))) as server:
+        page, pair = (ask(server, f"?run=one&case={CASE}{other}")[1] for other in ("", "&with=two"))
+    assert 'lang="zh">痛风</td><td class="wrap data" lang="en">' in page
+    assert re.search(r'class="talk" lang="zh">\s*<div class="said', page) and pair.count('lang="zh">痛风') == 2
 
 
 def test_a_call_on_a_cases_page_is_what_a_model_was_asked_as_in_the_line_of_its_run(tmp_path: Path) -> None:
