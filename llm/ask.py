@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -12,10 +12,10 @@ from cases.vocabulary import Language
 from llm.answering import Usage, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
 from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
-from llm.errors import LONGER, PROMPT_ERROR, AskError, ContextLengthError, NoRoomError
+from llm.errors import LONGER, PROMPT_ERROR, AskError, ContextLengthError, LimitError, NoRoomError
 from llm.events import tell
 from llm.faults import what_is_wrong
-from llm.journal import is_kept, note, note_cancelled, replayed, with_earlier_tries
+from llm.journal import is_kept, note, note_cancelled, others_answered, replayed, under_way, with_earlier_tries
 from llm.prices import cost_of
 from llm.question import Question
 from llm.rehearsal import is_rehearsal, rehearsed
@@ -91,7 +91,8 @@ async def ask(
             tell("call_ended", call=call.id, replayed=True)
             return known
         try:
-            answer = await _answered(asked, view, question, call, usage)
+            with under_way() if question is not None else nullcontext():
+                answer = await _answered(asked, view, question, call, usage)
         except AskError as error:
             if isinstance(error, ContextLengthError | NoRoomError):
                 most = RETRIED_AT * asked.size(view)
@@ -100,6 +101,8 @@ async def ask(
             error.call, error.stage = call.id, call.stage
             error.add_note(f"at {call.id}, model {spec}")
             _finish(call, clock, settings, usage, {"error": whole_text(f"{error.reason}: {error}")})
+            if isinstance(error, LimitError):
+                await others_answered()
             raise
         except asyncio.CancelledError:
             if usage.attempts:  # what was sent may have been paid

@@ -1,5 +1,6 @@
 """The journal of a case: calls already answered in its trace file are not repeated on resume."""
 
+import asyncio
 import contextvars
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ class _Journal:
     answered: dict[str, Call] = field(default_factory=dict)  # by fingerprint
     last: dict[str, Call] = field(default_factory=dict)  # last record of each call, by call id
     cancelled: dict[str, Call] = field(default_factory=dict)  # calls that were cut off and not asked again, by call id
+    under_way: set[asyncio.Future[None]] = field(default_factory=set)  # calls whose answer is awaited
 
 
 _journal: contextvars.ContextVar[_Journal | None] = contextvars.ContextVar("journal", default=None)
@@ -68,6 +70,28 @@ def replayed(call: Call) -> Call | None:
 def failed_before(call_id: str) -> Call | None:
     """Return the last record of a call that is asked again; it includes the usage of all earlier tries."""
     return current.last.get(call_id) if (current := _journal.get()) else None
+
+
+@contextmanager
+def under_way() -> Iterator[None]:
+    """Let calls of the case that reach a limit wait for the answer that is awaited inside the block."""
+    if (current := _journal.get()) is None:
+        yield
+        return
+    over = asyncio.get_running_loop().create_future()
+    current.under_way.add(over)
+    try:
+        yield
+    finally:
+        current.under_way.discard(over)
+        over.set_result(None)
+
+
+async def others_answered() -> None:
+    """Wait for the calls of the case that are under way: they are paid, and would be cut off with the case."""
+    current, loop = _journal.get(), asyncio.get_running_loop()
+    if current and (others := [over for over in current.under_way if over.get_loop() is loop]):
+        await asyncio.wait(others)
 
 
 def note(call: Call) -> None:

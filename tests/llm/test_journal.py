@@ -211,6 +211,22 @@ async def test_what_a_seat_took_that_another_seat_s_failure_cut_off_is_on_record
     assert calls["one"].attempts == 2 and calls["one"].input_tokens > 0, "its first reply was read, its second was not"
 
 
+async def test_a_seat_that_reaches_a_limit_cuts_off_no_answer_that_another_seat_awaits(trace_file: Path) -> None:
+    with FakeServer(answer=good) as server:
+        settings = served(server, trace_file=str(trace_file))
+        server.hold_answers(after=0)
+        with pytest.raises(ExceptionGroup), journal(trace_file), metering(Meter("case", Limits(calls=1))):
+            async with asyncio.TaskGroup() as seats:
+                for seat in ("one", "two"):
+                    seats.create_task(ask(EXAMINEE, View(), settings, language="en", place=seat))
+                while not server.is_holding():  # noqa: ASYNC110 - the server is in another thread
+                    await asyncio.sleep(0.01)
+                server.release()
+    calls = {call.id.rpartition("/")[2]: call for call in recorded(trace_file).calls}
+    assert calls["one"].error is None and calls["one"].input_tokens > 0
+    assert (calls["two"].error or "").startswith("case_calls_limit")
+
+
 async def test_a_call_that_was_cut_off_and_asked_again_in_the_same_case_is_on_record_once(trace_file: Path) -> None:
     with FakeServer(answer=good, faults=["cut_json"]) as server:
         settings = served(server, trace_file=str(trace_file))
