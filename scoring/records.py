@@ -76,14 +76,14 @@ def read_records(path: str | Path, model: type[Model]) -> Reading[Model]:
 
 
 def _always_lacking(refused: Sequence[Problem]) -> str:
-    """Return the fields that each of several records lacks, in their order; empty if there are none."""
+    """Return the fields that several records all lack; empty if they lack none, or one lacks others than the next."""
     faults: dict[str, list[str]] = {}
     for problem in refused:
         faults.setdefault(problem.record, []).extend(problem.lacking)
     if len(faults) < 2:
         return ""
     first, *others = faults.values()
-    return ", ".join(field for field in first if all(field in each for each in others))
+    return ", ".join(first) if all(each == first for each in others) else ""
 
 
 def _needed(model: type[ForeignModel]) -> list[set[str]]:
