@@ -27,7 +27,7 @@ _SPEAKERS = {
 # The fields of other projects, ours first: OpenAI, ShareGPT, IMCS-21, MedDialog, MTS-Dialog, ACI-Bench.
 _TURNS = ("messages", "conversations", "conversation", "dialogue", "dialog", "turns", "utterances", "src")
 _SPEAKER = ("role", "from", "speaker")
-_WORDS = ("content", "value", "text", "sentence", "utterance")
+_WORDS = ("content", "value", "text", "sentence", "utterance", "refusal")
 _NOTE = ("note", "tgt")
 _ID = ("id", "encounter_id", "dialogue_id", "file")
 # What else a turn may say that changes who spoke, what was said or what is learnt; its other fields are bookkeeping.
@@ -103,11 +103,12 @@ def _read(record: Record) -> Dialogue | None:
 def _fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a dialogue under our names; what other projects keep beside them is passed over."""
     known = Dialogue.model_fields
-    chat = {name: held for name, held in value.items() if name in known and held not in (None, "")}
+    chat = {name.casefold(): held for name, held in value.items() if held not in (None, "")}
+    chat = {name: held for name, held in chat.items() if name in known}
     chat |= {
         name: held
         for name, held in value.items()
-        if name not in (*known, "model", "disease", *_TURNS) and get_close_matches(name, known, 1, _MISSPELT)
+        if name.casefold() not in (*known, "model", "disease", *_TURNS) and get_close_matches(name, known, 1, _MISSPELT)
     }
     for ours, theirs in (("id", _ID), ("note", _NOTE)):
         if ours not in chat and (name := _first(value, theirs)):

@@ -108,6 +108,7 @@ DUMPED = [{**turn, "refusal": None, "tool_calls": None, "annotations": [], "crea
         {"id": None, "language": None, "diseases": None, "messages": CHAT},
         {"messages": [{**CHAT[0], "name": "Ann"}, {**CHAT[1], "name": "Dr. Wu"}]},
         {"conversation": CHAT},
+        {"Messages": [CHAT[0], {"role": "assistant", "content": None, "refusal": "Since when?"}]},
         {"dialogue": SENTENCES},
         {"Dialogue": ["病人：I cough.", "医生：Since when?"]},
         {"utterances": ["patient: I cough.", "doctor: Since when?"]},
@@ -120,10 +121,11 @@ def test_chats_of_other_projects_are_read_by_their_own_names(record: dict[str, A
 
 
 def test_who_wrote_a_chat_and_its_one_disease_are_kept(tmp_path: Path) -> None:
-    line = {"id": 3.0, "messages": CHAT, "model": "gpt-4o", "disease": "flu", "tgt": "Coughs.", "source": "a.csv"}
+    line = {"ID": 3.0, "messages": CHAT, "model": "gpt-4o", "disease": "flu", "tgt": "Coughs.", "Source": "a.csv"}
     (tmp_path / "chats.jsonl").write_text(json.dumps(line), "utf-8")
     ((one,), problems) = read_dialogues(tmp_path / "chats.jsonl")
     assert (one.models, one.diseases, one.note, one.id, problems) == (["gpt-4o"], ["flu"], "Coughs.", "3.0", [])
+    assert one.source == "a.csv", "whatever the case of a field"
 
 
 @pytest.mark.parametrize("held", [{"version": 1, "data": [{"id": "a", "messages": CHAT}]}, {"a": {"messages": CHAT}}])
