@@ -10,6 +10,7 @@ from urllib.parse import quote
 # Environment variables with secret values.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
 _SHORTEST = 8  # characters of a value that counts as secret; shorter ones stand in words too
+_LONGEST = 4_000  # characters of a message; a server may send megabytes
 _MASK = "***"
 # The repetitions are bounded, as the text may be a stranger's: unbounded ones would take quadratic time.
 # A password may contain characters that are otherwise special in a URL; masking too much does no harm.
@@ -40,11 +41,15 @@ def holds_key(text: str) -> bool:
 
 
 def mask_chain(error: BaseException) -> None:
-    """Mask the messages of an error and of its causes, which tracebacks, tracers and checkpoints repeat."""
+    """Mask and shorten the messages of an error and its causes, which tracebacks, tracers and checkpoints repeat."""
     cause: BaseException | None = error
     while cause is not None:
-        cause.args = tuple(masked(part) if isinstance(part, str) else part for part in cause.args)
-        cause = cause.__cause__
+        cause.args = tuple(_in_short(part) if isinstance(part, str) else part for part in cause.args)
+        cause = cause.__cause__ or cause.__context__
+
+
+def _in_short(message: str) -> str:
+    return masked(message[: 2 * _LONGEST])[:_LONGEST]  # no part of a key is left at its end
 
 
 def _without_keys(text: str) -> str:
