@@ -1,6 +1,7 @@
 """Whose key goes where: two listeners, and what each of them was sent."""
 
 import json
+import traceback
 from typing import Any
 
 import pytest
@@ -163,3 +164,14 @@ async def test_a_key_under_any_name_that_a_server_quotes_is_not_recorded(
     context = settings(first, second, {"api_key_env": "SECOND_TOKEN"}, {"api_key_env": ""})
     error, call = await fail(context, RefusedError)
     assert "<SECOND_TOKEN>" in error and "key-of" not in error + (call.error or "")
+
+
+async def test_the_traceback_of_a_refusal_shows_no_key_that_the_server_quoted(
+    servers: tuple[FakeServer, FakeServer],
+) -> None:
+    first, second = servers
+    first.faults = ["401"]
+    with pytest.raises(RefusedError) as refused:
+        await put(settings(first, second, {"api_key_env": "SECOND_TOKEN"}, {"api_key_env": ""}))
+    shown = "".join(traceback.format_exception(refused.value))
+    assert shown.count("<SECOND_TOKEN>") > 1 and "key-of" not in shown
