@@ -80,10 +80,18 @@ async def admit(
     """Open the chart: the doctors get the presentation, the patient and the examiner their own records.
 
     A consultation always has a dialogue and no reference, whatever ``interactive`` and ``sequential`` say.
+
+    Raises:
+        ValueError: the memory grows in an order in which the case has no position.
     """
     context = runtime.context
     if strategy and "strategy" in context.model_fields_set:
         check_built_for(strategy, context.strategy)
+    if context.grow == "in_order" and context.position is None:  # no remembered case would be an earlier one
+        raise ValueError(
+            "grow = 'in_order' needs `position`, the number of the case in its order, which a run sets; set it too, or "
+            "grow = 'as_finished'"
+        )
     case = await _case_of(state, context)
     kin = kin_of(case) if context.retrieval else None  # from the unchanged case: its texts may be rewritten below
     recorded = case.patient

@@ -315,6 +315,12 @@ def test_a_strategy_that_is_none_is_refused_as_such(strategy: object) -> None:
 # What a run looks like from outside.
 
 
+def test_a_memory_that_grows_in_order_wants_the_cases_position() -> None:
+    """Without one, every case was remembered and none was ever recalled."""
+    with pytest.raises(ValueError, match="grow = 'in_order' needs `position`"):
+        run(grow="in_order")
+
+
 def test_every_stage_is_recorded_with_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, "general", ordering("CT"))
     result = run(feedback="downstream")
