@@ -254,6 +254,31 @@ def test_a_run_that_goes_on_recalls_no_case_that_its_record_lacks(
     assert [(asking, [one.case.id for one in found]) for asking, _, found in recalled] == whole
 
 
+@pytest.mark.slow
+def test_a_case_that_is_run_again_between_finished_ones_recalls_what_it_did(
+    tmp_path: Path, small_memory: str, recalled: list[tuple[str, int | None, list[Neighbour]]]
+) -> None:
+    """The next epoch of each other case had taken the place of the one that it recalls."""
+
+    def first_recalled() -> list[tuple[int | None, list[tuple[str, int | None]]]]:
+        found = [
+            (before, [(one.case.id, one.case.order) for one in found])
+            for asking, before, found in recalled
+            if asking == IDS[0]
+        ]
+        recalled.clear()
+        return found
+
+    experiment = short(limit=2, retrieval=True, memory=small_memory, grow="in_order", epochs=2)
+    run(experiment, tmp_path)
+    whole, ends = first_recalled(), outcomes(tmp_path)
+    assert any((IDS[1], 1) in found for _, found in whole)
+    courses = tmp_path / "pseudo_cases.jsonl"
+    courses.write_bytes(courses.read_bytes().partition(b"\n")[2])  # lost, so that the case is run again
+    run(experiment, tmp_path)
+    assert (first_recalled(), outcomes(tmp_path)) == (whole, ends)
+
+
 def _kill_second(patched: pytest.MonkeyPatch, moment: str) -> None:
     """Let the run end at a moment of its second case."""
     if moment == "after the graph":
