@@ -191,19 +191,23 @@ def _check_all(sweep: "Sweep", root: Path) -> None:
 
 
 def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path) -> int:
-    """Print the scores of a run and what it lacks; return how many cases and judgements failed."""
+    """Print the scores of a run and what it lacks; return how many cases and judgements it lacks."""
     from rich.console import Console
 
     from scoring.suite import SUITES
     from wardround.analysis.summary import scores_without_judgement, summary_table
+    from wardround.store.result import LIMIT_OF_RUN
 
     Console().print(summary_table(summary, SUITES[experiment.scored_by]))
     echo(f"Run directory: {directory}")
-    if left := summary["not_attempted"]:
-        echo(f"{counted(left, 'case')} not attempted: the run reached its limits; raise them and run it again")
+    left = summary["not_attempted"]
+    stopped = sum(count for end, count in summary["terminations"].items() if end.startswith(LIMIT_OF_RUN))
+    if left or stopped:
+        cases = f"{counted(left, 'case')} not attempted, {stopped} stopped"
+        echo(f"{cases}: the run reached its limits; raise them and run it again")
     if unjudged := scores_without_judgement(summary):
         echo(f"{counted(unjudged, 'score')} missing because a judge failed; --retry-failed asks it again")
-    return int(summary["failed"] + left + unjudged)
+    return int(summary["failed"] + left + stopped + unjudged)
 
 
 def _shared_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object]":

@@ -160,6 +160,14 @@ def test_bad_input_ends_with_2_says_what_is_wrong_and_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_whose_last_case_its_limit_stopped_is_not_done(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        asked = ["--models", f"default={spec(server)}", "--out", tmp_path, "--set=limits.run.calls=2"]
+        told = wardround(*asked, ids=IDS[:1])
+    assert told.exit_code == 1, told.output
+    assert "0 cases not attempted, 1 stopped: the run reached its limits; raise them" in told.stdout
+
+
 def test_a_model_that_the_server_does_not_have_ends_with_2_before_the_first_question(tmp_path: Path) -> None:
     with FakeServer(models=["llama"]) as server:
         told = wardround("--models", f"default={spec(server, 'lama')}", "--out", tmp_path / "out")
