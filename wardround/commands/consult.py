@@ -1,5 +1,6 @@
 """``wardround consult``: play the doctor or the patient in a consultation, at a terminal or in a browser."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -70,7 +71,7 @@ def _run_in_terminal(case: "Case", seat: Literal["doctor", "patient"], context: 
 
     console = Console(highlight=False)
     with open_session(case, seat, context, directory) as session:
-        person = TerminalSeat(session, console, console.input if console.is_terminal else _read_line)
+        person = TerminalSeat(session, console, _typed_line if console.is_terminal else _read_line)
         with console.status("..."):
             session.go_on()
         person.welcome()
@@ -102,6 +103,16 @@ def _serve(
             err=True,
         )
         server.serve_until_interrupted(browser=browser)
+
+
+def _typed_line(prompt: str) -> str:
+    """Read a line at a terminal: of any length, editable, and with the line breaks of what is pasted.
+
+    Without readline, the terminal itself cuts a line at 4,095 bytes without a word, and arrow keys are text.
+    """
+    with suppress(ImportError):  # Windows has no readline, and edits lines itself
+        import readline  # noqa: F401
+    return input(prompt)
 
 
 def _read_line(prompt: str) -> str:

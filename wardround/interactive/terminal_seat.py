@@ -153,8 +153,12 @@ class TerminalSeat:
             self._console.print(Text(printable(caption), style="dim"), soft_wrap=True)
 
     def _help(self) -> None:
+        """Show what the person is to do, and the commands that the current question obeys."""
+        words, question = self._words["terminal"], self._session.question()
+        ways = {f"end_{self._session.seat}": "finished", "examiner": "addressee"}
+        commands = [words[name] for name, field in ways.items() if question and seat.allows(question, field)]
         self._print_dim(seat.help_for(self._session))
-        self._print_dim(self._words["terminal"][self._session.seat])
+        self._print_dim(mark("space", self._session.language).join([*commands, words["leave"]]))
 
     def _labelled(self, name: str, text: str) -> str:
         return f"{name}{mark('label', self._session.language)}{text}"
@@ -170,5 +174,6 @@ class TerminalSeat:
         for heading in headings:
             table.add_column(heading)
         for row in rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
+            # Chinese has no spaces to break at: an ellipsis would take the place of the rest of a sentence.
+            table.add_row(*(Text(printable(cell), overflow="fold") for cell in row))
         self._console.print(table)

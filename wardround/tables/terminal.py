@@ -91,7 +91,11 @@ def _as_rich_table(
     rich_table = rich.table.Table(title=Text(printable(title)), title_justify="left")
     for head, is_left in zip(heads, left, strict=True):
         rich_table.add_column(
-            Text(head), justify="left" if is_left else "right", vertical="middle", no_wrap=not is_left
+            Text(head),
+            justify="left" if is_left else "right",
+            vertical="middle",
+            no_wrap=not is_left,
+            overflow="fold",  # an ellipsis would take the place of the rest of a Chinese sentence
         )
     for row in zip(*columns, strict=True):
         rich_table.add_row(*row)

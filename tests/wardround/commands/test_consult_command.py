@@ -1,9 +1,13 @@
 """`wardround consult`: a person in a seat, driven through standard input."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from itertools import cycle
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -94,6 +98,22 @@ def test_a_person_as_patient_may_go_to_the_examiner_and_say_goodbye(tmp_path: Pa
     said = [call["answer"] for call in dialogue(out) if call["role"] == "patient"]
     assert [answer.get("addressee", "doctor") for answer in said] == ["examiner", "doctor", "doctor"]
     assert said[-1]["finished"] and said[-1]["text"] == "I must go."
+
+
+@pytest.mark.parametrize(("system", "named"), [("ai_hospital", True), ("medchain", False)])
+def test_only_commands_that_the_question_obeys_are_offered(system: str, named: bool, tmp_path: Path) -> None:
+    told = flat(consult(["/end"], tmp_path / "session", f"--set=patient={system}", seat="patient"))
+    assert ("/end WORDS says goodbye" in told, "/examiner WORDS speaks" in told) == (named, named), told
+    assert "Ctrl-D leaves" in told
+
+
+@pytest.mark.slow
+def test_no_sentence_of_a_chinese_feedback_is_cut_where_it_has_no_spaces_to_break_at(tmp_path: Path) -> None:
+    shown = consult(["/end", *REPORT], tmp_path / "session", case="surgery-06")
+    assert shown.exit_code == 0 and "…" not in shown.stdout, shown.output
+    told = flat(shown).replace(" ", "")
+    key = builtin("surgery-06").key
+    assert key.treatment_course and key.treatment_course.replace(" ", "") in told
 
 
 @pytest.mark.slow
@@ -295,3 +315,31 @@ def test_a_patient_that_no_person_could_speak_as_is_refused_with_what_its_decora
     refused = CliRunner().invoke(app, ["consult", *seat], input="")
     assert refused.exit_code == 2 and not (tmp_path / "session").exists()
     assert "error: patient 'by_itself' has no role 'patient'" in refused.stderr and "speaker='ROLE'" in refused.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_line_typed_at_a_terminal_is_whole_edited_and_pasted_with_its_breaks() -> None:
+    """The terminal's own line editing cut it at 4,095 bytes, took an arrow key for words, and a break for the end."""
+    import pty
+    import tty
+
+    program = "from wardround.commands.consult import _typed_line as typed; print(ascii([typed('> '), typed('> ')]))"
+    long = "疼" * 2_000
+    keys = [*(long[start : start + 100] for start in range(0, len(long), 100)), "ac\x1b[Db\r"]
+    keys.append("\x1b[200~One?\nTwo?\x1b[201~\r")
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=theirs, stdout=theirs, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    typing = Thread(target=lambda: [os.write(ours, part.encode()) for part in keys])
+    shown = b""
+    while b"']" not in shown:  # readline shows each key, which must be read for it to take the next
+        shown += os.read(ours, 65_536)
+        if b"> " in shown and typing.ident is None:
+            typing.start()
+    typing.join()
+    process.wait()
+    os.close(ours)
+    assert ascii([f"{long}abc", "One?\nTwo?"]).encode() in shown

@@ -220,6 +220,15 @@ def test_a_long_text_is_broken_before_columns_are_parted(
     assert max(map(len, shown.splitlines())) <= 80 and shown.count("item") == 1 and " 3 │" in shown
 
 
+def test_a_long_chinese_text_which_has_no_spaces_is_broken_and_not_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    said = "今晨同学发现他呼吸深快，口中有烂苹果味，精神差、答话慢，于是由室友搀扶来院就诊。" * 2
+    print_rows("t", ["item", "patient", "n"], [["a", said, "3"]])
+    assert said in "".join(re.findall("[\u4e00-\u9fff，、。]", capsys.readouterr().out))
+
+
 @pytest.mark.parametrize(
     ("found", "form", "shown"),
     [
