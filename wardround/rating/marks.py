@@ -143,7 +143,7 @@ def read_marks(file: Path) -> Sequence[Mark]:
 
 
 def marks_of_runs(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> tuple[list[Mark], list[Mark]]:
-    """Return the ratings of these runs' results, the last for each question, and all others.
+    """Return the ratings of these runs' results, the latest for each question, and all others.
 
     A rating finds its run by identity, and gets its present name; one without identities, as in a file made by hand,
     by name. A pair stands in the order of ``runs``.
@@ -152,7 +152,7 @@ def marks_of_runs(runs: Sequence[RecordedRun], marks: Sequence[Mark]) -> tuple[l
     results = {run.name: {result.key for result in run.results} for run in runs}
     own: dict[tuple[str, Name, Key, str], Mark] = {}
     others = []
-    for mark in marks:
+    for mark in sorted(marks, key=lambda mark: mark.at):  # two names of a run, or sides of a pair, are one question
         given = (mark.run, mark.against) if mark.against else (mark.run,)
         found = [_present_name(*one, names, ids) for one in zip_longest(given, mark.run_ids, fillvalue="")]
         if not all((mark.case_id, mark.epoch) in results.get(name, ()) for name in found):

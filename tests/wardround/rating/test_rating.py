@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -326,6 +327,17 @@ def test_a_pair_is_one_pair_whichever_run_is_named_first(tmp_path: Path) -> None
     votes = votes_of([other, one], "pairwise", [given])
     assert votes == {"inquiry": {("other", "one", ENGLISH[0], 0): {"Ann": 1}}}
     assert votes_of([one, other], "pairwise", [given])["inquiry"][given.item] == {"Ann": -1}
+
+
+def test_the_latest_answer_about_a_pair_counts_whichever_side_it_named_first(tmp_path: Path) -> None:
+    one, other = consulted(tmp_path / "one", "Mine?"), consulted(tmp_path / "other", "Theirs?")
+    marks = [
+        mark("Ann", "inquiry", -1, ENGLISH[0], "pairwise", against="other", at=datetime(2024, 6, 2, tzinfo=UTC)),
+        mark("Ann", "inquiry", -1, ENGLISH[0], "pairwise", against="other", at=datetime(2024, 6, 1, tzinfo=UTC)),
+    ]
+    marks[1] = marks[1].model_copy(update={"run": "other", "against": "one"})  # the earlier: the other run was better
+    for order in (marks, marks[::-1]):
+        assert votes_of([one, other], "pairwise", order)["inquiry"][marks[0].item] == {"Ann": -1}
 
 
 @pytest.mark.slow
