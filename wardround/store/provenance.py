@@ -24,7 +24,8 @@ def git_state() -> dict[str, Any] | None:
     """
 
     def git(*arguments: str) -> bytes:
-        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        # Without locks: one that a full disk or a kill leaves behind would stop the user's own commits.
+        command = ["git", "--no-optional-locks", "-C", str(Path(__file__).parent), *arguments]
         return subprocess.run(command, capture_output=True, check=True, timeout=10).stdout.strip()
 
     try:

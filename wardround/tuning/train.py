@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 from datasets import Dataset
 from peft import load_peft_weights, set_peft_model_state_dict
+from safetensors import SafetensorError
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -32,6 +33,9 @@ from wardround.tuning.configuration import TrainingStoppedError, Tuning, TuningE
 from wardround.tuning.curve import Step, read_table, steps_of, write_picture, write_table
 from wardround.tuning.directory import TuningDirectory, manifest_of
 from wardround.tuning.examples import Counts, Example, examples_of
+
+_UNWRITTEN = "cannot be written or read; free some space if the disk is full, then run the same command again"
+_ARCHIVE = "inline_container.cc"  # PyTorch's files; where the disk is full, its error names the source line alone
 
 Report = Callable[[Step, int], None]  # called with a step and the number of steps
 
@@ -100,12 +104,17 @@ def train(
             # Of this call only: time spent before an interruption is not included.
             seconds = round(time.monotonic() - started, 1)
             directory.finish({"steps": len(steps), "last_loss": steps[-1].loss, "seconds": seconds})
-        except OSError as error:
-            raise TrainingStoppedError(f"{out}: cannot be written: {error.strerror or error}") from error
+        except (OSError, SafetensorError) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or error
+            raise TrainingStoppedError(f"{out}: {_UNWRITTEN}: {reason}") from error
         except torch.OutOfMemoryError as error:
             raise TrainingStoppedError(
                 "out of memory: use a larger --accumulate to process a batch in smaller parts"
             ) from error
+        except RuntimeError as error:
+            if _ARCHIVE not in str(error):
+                raise
+            raise TrainingStoppedError(f"{out}: {_UNWRITTEN}: a checkpoint is cut off ({error})") from error
     return Outcome(counts, steps, model)
 
 

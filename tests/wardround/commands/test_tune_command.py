@@ -169,6 +169,23 @@ def test_a_killed_training_goes_on_and_ends_as_if_it_had_not_been_killed(
     assert weights[0] == weights[1]
 
 
+def test_a_full_disk_stops_the_training_with_1_and_the_same_command_goes_on(work: Path, tmp_path: Path) -> None:
+    """A limit on the size of files is met as a full disk is: by safetensors, then by PyTorch's own files."""
+    import resource
+
+    lora = {"method": "lora", "prefix": None, "rank": 64, "learning_rate": None, "epochs": 1}
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for most in (60_000, 550_000):  # bytes: less than an adapter has, and than its optimizer
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, unlimited[1]))
+        try:
+            told = tune(work, tmp_path / "out", **lora)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+        assert told.exit_code == 1 and "free some space" in told.stderr and "Traceback" not in told.output, told.output
+    told = tune(work, tmp_path / "out", **lora)
+    assert told.exit_code == 0 and [step.step for step in read_table(tmp_path / "out" / "loss.csv")] == [1, 2, 3]
+
+
 def test_a_batch_in_parts_is_learnt_from_like_a_whole_one(work: Path, tmp_path: Path) -> None:
     losses = []
     for parts in (1, 4):
