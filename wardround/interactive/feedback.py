@@ -14,7 +14,7 @@ from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.statements import mentions
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, side_by_side
-from llm.specs import OFFLINE, model_of
+from llm.specs import HUMAN, OFFLINE, model_of
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.record_answers import facts_for, wants_examination
 from nodes.patients.own_words import in_own_words, unsaid, voice_of
@@ -93,7 +93,11 @@ async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSetti
     judging: list[Awaitable[Any]] = [graded(), score_consultation(case, state, settings), assessed()]
     grade, scores, technique = await side_by_side(judging)
     record = state.get("patient_record") or case.patient
-    facts, missed, withheld = _facts(record, state.get("dialogue", []), language)
+    dialogue = state.get("dialogue", [])
+    if any(spec == HUMAN and key.rpartition(".")[2] != "doctor" for key, spec in settings.models.items()):
+        # Facts released to a person who plays the patient are told by that person's words alone.
+        dialogue = [turn.model_copy(update={"facts": []}) if turn.speaker == "patient" else turn for turn in dialogue]
+    facts, missed, withheld = _facts(record, dialogue, language)
     return Feedback(
         diagnosis=grade,
         judged=judged,
@@ -102,7 +106,7 @@ async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSetti
         missed=missed,
         withheld=withheld,
         orders=compare_orders(scores.asked_for, key.examination_items) if key.examination_items else None,
-        asked_as=_asked_as(state.get("dialogue", [])),
+        asked_as=_asked_as(dialogue),
         technique=technique,
         scores=scores,
     )
