@@ -43,7 +43,9 @@ def holds_key(text: str) -> bool:
 def mask_chain(error: BaseException) -> None:
     """Mask and shorten the messages of an error and its causes, which tracebacks, tracers and checkpoints repeat."""
     cause: BaseException | None = error
-    while cause is not None:
+    seen = set[int]()  # an error that is raised again from its own consequence is its own cause
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
         cause.args = tuple(_in_short(part) if isinstance(part, str) else part for part in cause.args)
         cause = cause.__cause__ or cause.__context__
 

@@ -160,6 +160,13 @@ def test_a_model_whose_address_holds_a_secret_is_refused_and_the_refusal_does_no
     assert SECRET not in str(from_python.value)
 
 
+def test_an_error_that_is_raised_again_from_its_own_consequence_is_masked_once() -> None:
+    first, second = ValueError("Bearer abcdefgh1234"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    mask_chain(first)
+    assert str(first) == "Bearer ***"
+
+
 @pytest.mark.parametrize(
     "options",
     [
