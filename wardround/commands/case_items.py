@@ -75,6 +75,9 @@ def confirm(
     save_cases(checked.cases, out)
     for who, (kept, seen) in checked.kept.items():
         echo(f"{who}: {kept} of {seen} kept" if who != "person" else f"added by a person: {kept}")
+    if checked.absent:
+        left_out = f"{counted(len(checked.absent), 'proposed item')} without a line left out of the key"
+        echo(f"{left_out}: {first_of(checked.absent)}", err=True)
     if checked.open:
         echo(f"open: {first_of(checked.open)}", err=True)
     echo(f"{counted(checked.parts, 'part')} checked, {len(checked.open)} open; written to {out}")

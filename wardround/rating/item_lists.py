@@ -32,7 +32,8 @@ class Checked(NamedTuple):
     cases: list[Case]  # all cases; checked parts of their keys count as stated
     parts: int  # number of checked parts
     open: list[str]  # parts with an undecided line, as ``case: part``; they are unchanged
-    kept: dict[str, tuple[int, int]]  # by finder: number of kept lines, and of decided lines
+    kept: dict[str, tuple[int, int]]  # by finder: number of kept items, and of decided items
+    absent: list[str]  # proposed items of checked parts that no line names, as ``case: item``; no longer in the key
 
 
 def open_parts(case: Case) -> list[Part]:
@@ -95,23 +96,23 @@ def taken_back(cases: Sequence[Case], lines: Mapping[str, ItemLine], path: Path,
             problems.append(Problem(str(path), where, "item", fault))
         elif decided_items.get(item, line.keep) != line.keep:
             problems.append(Problem(str(path), where, "keep", f"{item} has a different decision further up"))
-        else:
+        elif item not in decided_items:  # a doubled line counts once
             decided_items[item] = line.keep
             seen[line.found_by] += line.keep is not None
             kept[line.found_by] += line.keep is True
     if problems:
         raise CaseFileError(problems)
     keys: dict[str, dict[str, Any]] = {}
-    undecided = []
+    undecided, absent = [], []
     for (name, part), items in decided.items():
         if None in items.values():
             undecided.append(f"{name}: {part}")
         else:
             keys.setdefault(name, {})[part] = [item for item in PARTS[part].names if items.get(item)]
+            absent += [f"{name}: {item}" for item in getattr(by_id[name].key, part) if item not in items]
     checked = [_with_checked_parts(case, keys[case.id], checker) if case.id in keys else case for case in cases]
-    return Checked(
-        checked, sum(map(len, keys.values())), undecided, {who: (kept[who], seen[who]) for who in seen if seen[who]}
-    )
+    counts = {who: (kept[who], seen[who]) for who in seen if seen[who]}
+    return Checked(checked, sum(map(len, keys.values())), undecided, counts, absent)
 
 
 def _with_checked_parts(case: Case, key: Mapping[str, Any], checker: str) -> Case:

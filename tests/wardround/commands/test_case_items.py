@@ -89,6 +89,18 @@ def test_a_model_reads_items_with_their_words_and_a_person_makes_them_the_key(so
     assert second.key.inferred == ["examination_items"]
 
 
+def test_proposals_whose_line_is_lost_are_named_and_doubled_lines_count_once(source: Path, tmp_path: Path) -> None:
+    out, checklist = tmp_path / "out.jsonl", tmp_path / "out.jsonl.checklist.csv"
+    imported(source, out, {"examinations": READ, "treatments": []})
+    heading, *lines = checklist.read_text("utf-8").splitlines()
+    examined = next(line for line in lines if ",General Examination," in line)
+    case_id = examined.partition(",")[0]
+    checklist.write_text("\n".join([heading, f"{examined}yes", f"{examined}yes", ""]), "utf-8")
+    done = run("confirm", out, checklist, "-o", tmp_path / "checked.jsonl")
+    assert done.exit_code == 0 and "1 of 1 kept" in done.stdout, done.output
+    assert f"1 proposed item without a line left out of the key: {case_id}: CT" in done.stderr
+
+
 def test_a_case_that_the_reader_fails_on_keeps_what_rules_found(source: Path, tmp_path: Path) -> None:
     by_rule = tmp_path / "rule.jsonl"
     assert run("import", "agentclinic", source, "-o", by_rule).exit_code == 0
