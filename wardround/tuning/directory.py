@@ -87,6 +87,7 @@ class TuningDirectory:
     def describe(self, dialogues: Sequence[Dialogue], manifest: dict[str, Any], losses: Sequence[float]) -> None:
         """Write the model card: training data and limits. The card of the library only gives the front matter."""
         sheet, settings = data_sheet(dialogues), manifest["configuration"]
+        known = any(dialogue.department for dialogue in dialogues)
         front_matter = (
             self.card.read_text("utf-8").split("---", 2)[1] if self.card.exists() else "\nlibrary_name: peft\n"
         )
@@ -102,7 +103,7 @@ class TuningDirectory:
             last=losses[-1],
             sources=_listed(dialogue.source for dialogue in dialogues),
             models=_listed(name for dialogue in dialogues for name in dialogue.models or [""]),
-            rare=", ".join(map(in_markdown, sheet.rare)) or "none",
+            rare=", ".join(map(in_markdown, sheet.rare)) or ("none" if known else "not recorded"),
         )
         write_whole(self.card, f"---{front_matter}---\n{card_text}")
 

@@ -112,6 +112,7 @@ def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, 
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith(f"---\nbase_model: {work / 'base'}\n") and "More Information Needed" not in card
     assert "research only, not for care" in card and "10 turns of 3 dialogues, 12 steps" in card
+    assert "| departments with under 2 % of the dialogues | not recorded |" in card
 
     again = tune(work, tmp_path / "out")
     assert again.exit_code == 0 and "already trained" in again.stdout
