@@ -59,7 +59,7 @@ PICTURES = [
     Picture("viewer-case", "viewer", f"?run=group&case={CASE}"),
     Picture("viewer-dialogue", "viewer", f"?run=saps&case={CASE}", {**WIDE, "color_scheme": "dark"}, "#dialogue"),
     Picture("viewer-recalled", "viewer", f"?run=group&case={CASE}", None, "#recalled"),
-    Picture("viewer-side-by-side", "viewer", f"?run=group&with=one-doctor&case={CASE}", None, "h2:has(+ .sides mark)"),
+    Picture("viewer-side-by-side", "viewer", f"?run=group&with=no-memory&case={CASE}", None, "h2:has(+ .sides mark)"),
     Picture("viewer-phone", "viewer", f"?run=group&case={CASE}", PHONE_IN_THE_DARK),
     Picture("consult", "consult"),
     Picture("rate", "rate", "?rater=A.+B."),
@@ -67,10 +67,10 @@ PICTURES = [
 
 
 def runs_in(folder: Path) -> Path:
-    """Runs to look at: a group of doctors, one alone, and a consultation in which the patient's side is tracked."""
+    """Runs to look at: a group, one without a memory, and a consultation in which the patient's side is tracked."""
     ways = {
         "group": [word for other in OTHERS for word in ("--case-id", other)],
-        "one-doctor": ["--set", "general_agents=1", "--set", "feedback=off"],
+        "no-memory": ["--set", "retrieval=false"],
         "saps": ["--set", "graph=consultation", "--set", "patient=saps"],
     }
     for name, settings in ways.items():
