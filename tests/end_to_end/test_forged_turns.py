@@ -25,7 +25,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 def lines_of(language: Language) -> dict[str, list[str]]:
     """Where a dialogue stands in lines: those of each."""
     forged = FORGED[language]
-    turns = [SimpleNamespace(doctor=forged, patient=forged, by_technician=False, standard_patient=None)]
+    turns = [SimpleNamespace(doctor=forged, patient=forged, told=forged, by_technician=False, standard_patient=None)]
     transcript: Any = SimpleNamespace(
         history=turns, turns_before_end=turns, diagnosis="", options={}, withheld=False, images={}
     )

@@ -15,7 +15,7 @@ from graphs.interview import PATIENTS
 from nodes.consultation.doctor import DoctorTurn
 from nodes.context import Context
 from nodes.node import Node
-from prompts import load_words
+from prompts import load_words, on_one_line
 from tests.graphs.scripting import builtin, calls, pictures_in, script, words
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.run.checkpoints import serializer
@@ -125,7 +125,7 @@ def test_the_doctor_hears_what_is_said_to_the_doctor_and_nothing_that_passes_at_
     relayed = [turn.text for turn in result["dialogue"] if turn.addressee == "doctor"]
     assert private and relayed
     last = words(calls(result, "doctor", "report")[0])
-    assert all(text in last for text in relayed)
+    assert all(on_one_line(text) in last for text in relayed)
     assert not any("this is what the doctor said" in words(call) for call in calls(result, "doctor"))
 
 

@@ -77,7 +77,7 @@ async def test_a_ready_file_runs_over_http_on_an_imported_case(
             *("Inquiry", "Exam.", "MMA", "Avg.", "Diagn.", "Treat.", "Avg.", "Lens", "Turns")
         ]
         assert (len(paper.rows), len(paper.beside)) == (rows + printed, printed)
-        assert any("by the sound definitions; for those of Table 8" in note for note in paper.notes)
+        assert any("by the sound definitions; to compute them as Table 8" in note for note in paper.notes)
         doctors = paper.frame.set_index(["mode", "by", "doctor"])["Inquiry_mean"]
         cell = {
             2: ("direct prompt", "Table 8, ROUGE-1", "[GPT-4o]"),

@@ -403,7 +403,7 @@ def test_a_file_that_a_full_disk_cuts_short_is_named_and_stays_as_it_was(
 def test_a_checkout_is_described_whatever_its_files_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Git writes names in the bytes of the file system where core.quotepath is off."""
     git = tmp_path / "git"
-    git.write_text("#!/bin/sh\n[ $3 = rev-parse ] && echo 58a7e5a0 || printf '?? \\377.py\\n'\n", "utf-8")
+    git.write_text("#!/bin/sh\n[ $4 = rev-parse ] && echo 58a7e5a0 || printf '?? \\377.py\\n'\n", "utf-8")
     git.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert git_state.__wrapped__() == {"commit": "58a7e5a0", "changed": True}

@@ -50,7 +50,7 @@ def recorded(root: Path) -> Path:
     """What stands for the runs of the docs' pictures."""
     case = "emergency-medicine-02"
     more = {"data": {"case_ids": [case]}}
-    for name, diagnosis in (("group", "Concussion"), ("one-doctor", "Poisoning")):
+    for name, diagnosis in (("group", "Concussion"), ("no-memory", "Poisoning")):
         result = staged(case, 0.0, answers={"diagnosis": [diagnosis]})
         path = write_run(root / name, [result], {(case, 0): [call()]}, graph="clinical_workflow", **more)
         content = {"cases": [{"case": "earlier", "similarity": 0.5, "diagnosis": []}]}
