@@ -37,7 +37,7 @@ def write_finished_run(file: Path, out: Path) -> None:
     results = list(played.each_result())
     items = select(whole.data).items
     with (
-        RunDirectory(out).opened(whole, items, recorded["memory"]) as directory,
+        RunDirectory(out).opened(whole, items, {"memory": recorded["memory"]}) as directory,
         directory.results_file.open("w", encoding="utf-8") as lines,
     ):
         for item, result in zip(items, cycle(results), strict=False):
