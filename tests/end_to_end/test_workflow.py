@@ -459,7 +459,7 @@ def test_where_no_pictures_are_sent_their_written_findings_are_reported_instead(
 
 
 def test_a_call_says_who_was_asked_with_which_prompt_and_what_came_back() -> None:
-    call: Call = calls(run(retrieval=False), "general", "treatment")[0]
+    call: Call = calls(run(retrieval=False), "general", "treatment", "seat1")[0]  # of three at once
     assert (call.id, call.model, call.prompt) == (
         "treatment/general/discussion0/seat1",
         "offline",
