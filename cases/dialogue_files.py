@@ -53,9 +53,9 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
     is_table = source.path.suffix.lower() in (".csv", ".tsv")
     records = source.rows() if is_table else source.records(_is_dialogue)
     found = [(record, dialogue) for record in records if (dialogue := _read(record))]
-    faulty = {problem.record for problem in source.problems if problem.severity == "error"}
-    dialogues = [dialogue for record, dialogue in found if record.name not in faulty]
     problems = [problem for problem in source.problems if problem.severity == "error"]
+    faulty = {problem.record for problem in problems}
+    dialogues = [dialogue for record, dialogue in found if record.name not in faulty]
     without_turns = {problem.record for problem in problems if "messages" in problem.lacking}
     if not dialogues and without_turns == {problem.record for problem in problems}:  # also of an empty file
         lacking = " (no record has messages)" if problems else ""

@@ -118,7 +118,7 @@ def _environment() -> "SandboxedEnvironment":
     environment = Bounded(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False, autoescape=False
     )
-    environment.filters |= {"fence": fence, "age": age, "titled": titled, "in_series": in_series, "listed": listed}
-    environment.filters["on_one_line"] = on_one_line
+    filters = (age, fence, in_series, listed, on_one_line, titled)
+    environment.filters |= {one.__name__: one for one in filters}
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     return environment

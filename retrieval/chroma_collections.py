@@ -11,8 +11,7 @@ import hashlib
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Collection as Container
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
@@ -94,9 +93,7 @@ class Shelves:
                 if not elsewhere or (found := self._find(department, run)) is None:
                     continue
                 if moved := found.get(ids=elsewhere, include=[])["ids"]:
-                    found.delete(ids=moved)
-                    if known := self._rows.get((department, run)):
-                        self._rows[department, run] = known.without(moved)
+                    self._remove(found, moved, department, run)
 
     def keep(self, ids: Container[str], run: str) -> None:
         """Remove all pseudo-cases of a run but those with these ids."""
@@ -105,9 +102,13 @@ class Shelves:
                 continue
             if others := [case_id for case_id in shelf.get(include=[])["ids"] if case_id not in ids]:
                 with self._lock:
-                    shelf.delete(ids=others)
-                    if known := self._rows.get((department, run)):
-                        self._rows[department, run] = known.without(others)
+                    self._remove(shelf, others, department, run)
+
+    def _remove(self, shelf: "Collection", ids: list[str], department: str | None, run: str | None) -> None:
+        """Remove cases from a shelf; called under the lock."""
+        shelf.delete(ids=ids)
+        if known := self._rows.get((department, run)):
+            self._rows[department, run] = known.without(ids)
 
     def mend(self, departments: Iterable[str | None]) -> None:
         """Make every verified case of these departments findable.

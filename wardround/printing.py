@@ -11,7 +11,7 @@ def printable(text: str) -> str:
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
 
-def on_one_line(text: str) -> str:
+def printable_line(text: str) -> str:
     """Return a text without line ends and control characters: an id that holds some is no further line of ours."""
     return printable(" ".join(text.split()))
 
@@ -21,7 +21,7 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]<>|#&~!"})
 
 def in_markdown(text: str) -> str:
     """Return a text as Markdown shows it word for word, on one line: no link, picture, heading, cell or tag."""
-    return on_one_line(text).translate(_MARKS)
+    return printable_line(text).translate(_MARKS)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -21,7 +21,7 @@ def _if_any(value: Any) -> Any:
     return "" if value is None else value
 
 
-Optional = Annotated[str, BeforeValidator(_if_any)]  # null is as missing: of a run that broke off, for example
+OptionalText = Annotated[str, BeforeValidator(_if_any)]  # null is as missing: of a run that broke off, for example
 
 
 class MedPmcTurn(ForeignModel):
@@ -62,13 +62,13 @@ class MedPmcTranscript(ForeignModel):
     patient_information: str = _section("Patient Information")
     chief_complaint: str = _section("Chief Complaint")
     present_illness: str = _section("Present Illness")
-    past_history: Optional = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # optional
+    past_history: OptionalText = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # optional
     examinations: str = _section("Examinations")
     diagnosis: str = _section("Diagnosis")
     treatment: str = _section("Treatment")
     images: dict[str, str] = Field(default_factory=dict, validation_alias="Image", description="Report by file name.")
     history: list[MedPmcTurn] = Field(default_factory=list)
-    report: Optional = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
+    report: OptionalText = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
     withheld: bool = Field(False, description="Ours only: no picture could be shown, so no analysis is scored.")
 
     @property

@@ -14,7 +14,7 @@ from rich.text import Text
 from llm.events import Watcher, watching
 from llm.throttle import throttles
 from wardround.config.experiment import ConfigurationError
-from wardround.printing import on_one_line, printable
+from wardround.printing import printable, printable_line
 
 AUTO, JSON = "auto", "json"
 _USUAL_STEPS = 60.0  # assumed of a case until one has ended
@@ -88,9 +88,8 @@ def _plain_lines(console: Console, title: str) -> Watcher:
 
 
 def _print_line(console: Console, text: str) -> None:
-    console.print(
-        on_one_line(text), markup=False, highlight=False, soft_wrap=True
-    )  # to highlight a long id takes minutes
+    # To highlight a long id takes minutes.
+    console.print(printable_line(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def _ending(event: dict[str, Any]) -> str:

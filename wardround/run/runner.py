@@ -60,7 +60,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     items, context = await _checked(experiment)
     is_new = not is_run(out)
     remembered = await _remembered(context, items, opened=is_new)
-    beside = {"sub_departments": context.sub_departments, "memory": None, **(remembered or {})}
+    beside = {"sub_departments": context.sub_departments, **(remembered or {})}
     if is_new:  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
         await try_out(experiment, context, items)
     async with _engine(experiment, context, items) as run_cases:

@@ -137,7 +137,7 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     of_files: list[Dialogue] = []  # a run's settings may change the note of a case
-    places: dict[tuple[str, str], str] = {}  # the names of dialogues without ids, by place and note
+    places: dict[str, dict[str, str]] = {}  # the names of dialogues without ids, by place and note
     for source in sources:
         if source.is_dir():
             read = _read_runs(source, runs)
@@ -159,7 +159,7 @@ def _read(sources: Sequence[Path], runs: Sequence[RecordedRun]) -> list[Dialogue
     return _with_departments(dialogues)
 
 
-def _called_apart(dialogue: Dialogue, source: Path, called: dict[tuple[str, str], str]) -> Dialogue:
+def _called_apart(dialogue: Dialogue, source: Path, called: dict[str, dict[str, str]]) -> Dialogue:
     """Return a dialogue without an id under its file's name, if another note has its place in an earlier file.
 
     Args:
@@ -169,9 +169,9 @@ def _called_apart(dialogue: Dialogue, source: Path, called: dict[tuple[str, str]
     """
     if not is_place(dialogue.id):
         return dialogue
-    is_taken = any(place == dialogue.id for place, _ in called)
-    name = f"{source.name}, {dialogue.id}" if is_taken else dialogue.id
-    return dialogue.model_copy(update={"id": called.setdefault((dialogue.id, dialogue.note), name)})
+    by_note = called.setdefault(dialogue.id, {})
+    name = f"{source.name}, {dialogue.id}" if by_note else dialogue.id
+    return dialogue.model_copy(update={"id": by_note.setdefault(dialogue.note, name)})
 
 
 def _silent(dialogue: Dialogue) -> str:
