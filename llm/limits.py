@@ -46,6 +46,7 @@ class Spent(BaseModel):
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
+    unpriced: int = Field(0, description="Answers whose price is unknown; their cost is not included.")
     seconds: float = 0.0
 
 
@@ -90,7 +91,7 @@ class Meter:
         calls = [call for trace in traces for call in trace.calls if call.attempts and not call.cached]
         for call in calls:
             meter.count_call(call.role)
-            meter.add(call.role, call.input_tokens + call.output_tokens, call.cost or 0.0, call.seconds)
+            meter.add(call.role, call.input_tokens + call.output_tokens, call.cost, call.seconds)
         meter._total.seconds = _busy_seconds(calls)
         return meter
 
@@ -111,11 +112,15 @@ class Meter:
         self._total.calls += 1
         self._of(role).calls += 1
 
-    def add(self, role: str, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> None:
-        """Add the usage of an answer. ``seconds`` count for the role only; the total is measured by the clock."""
+    def add(self, role: str, tokens: int = 0, cost: float | None = 0.0, seconds: float = 0.0) -> None:
+        """Add the usage of an answer; ``cost`` is None if its price is unknown.
+
+        ``seconds`` count for the role only; the total is measured by the clock.
+        """
         for spent in (self._total, self._of(role)):
             spent.tokens += tokens
-            spent.cost += cost
+            spent.cost += cost or 0.0
+            spent.unpriced += cost is None
         self._of(role).seconds += seconds
 
     def check(self, role: str, *, new_call: bool, priced: Callable[[], bool]) -> None:
@@ -184,10 +189,10 @@ class Account:
                 meter.count_call(self._role)
         self._counted = True
 
-    def add(self, tokens: int = 0, cost: float | None = None, seconds: float = 0.0) -> None:
-        """Add the usage of an answer, or the duration of the call."""
+    def add(self, tokens: int = 0, cost: float | None = 0.0, seconds: float = 0.0) -> None:
+        """Add the usage of an answer, whose price may be unknown (None), or the duration of the call."""
         for meter in self._meters:
-            meter.add(self._role, tokens, cost or 0.0, seconds)
+            meter.add(self._role, tokens, cost, seconds)
 
     def deadline(self) -> Deadline | None:
         """Return the earliest deadline for this call; None if no time limit applies."""

@@ -14,6 +14,7 @@ from cases import Case
 from cases.validation import in_a_line
 from llm import ModelSettings
 from llm.blocks import ModelBlock
+from llm.limits import Meter, metering
 from llm.scopes import holding
 from llm.specs import HUMAN, check_models
 from llm.trace import Trace, collecting_calls
@@ -47,10 +48,14 @@ _judged_with: ContextVar[Mapping[str, Any]] = ContextVar("judged_with", default=
 
 
 @contextmanager
-def judged_with(settings: Mapping[str, Any]) -> Iterator[None]:
-    """Ask all judges in this block with these settings of calls, over those of the runs that they judge."""
-    with holding(_judged_with, settings):
-        yield
+def judged_with(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Meter]:
+    """Ask all judges in this block with these settings of calls, over those of the runs that they judge.
+
+    Yields:
+        A meter of what they use.
+    """
+    with holding(_judged_with, settings), metering(meter := Meter("run")):
+        yield meter
 
 
 def settings_of_judges(

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cases.text.words import rules_of
+from llm.limits import Spent
 from llm.specs import OFFLINE, WITHOUT_MODEL
 from llm.trace import models_by_role, summed
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
@@ -259,6 +260,15 @@ def few_cases_note(titles: Sequence[str], few: int = FEW_CASES) -> str:
 def uncounted_notes(calls: int) -> list[str]:
     """Warn if the servers of so many calls reported no tokens."""
     return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
+
+
+def used_notes(spent: Spent) -> list[str]:
+    """Say what judges used, and of how many answers the price is unknown; nothing if no model was asked."""
+    if not spent.calls:
+        return []
+    cost = "" if not spent.cost else f", {spent.cost:.4f} US dollars"
+    unpriced = f"; the price of {counted(spent.unpriced, 'answer')} is unknown" if spent.unpriced else ""
+    return [f"Models were asked: {counted(spent.calls, 'call')}, {counted(spent.tokens, 'token')}{cost}{unpriced}."]
 
 
 def is_usage_known(tokens: float, uncounted: float) -> bool:

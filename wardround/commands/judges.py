@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.options import CsvFolder, JsonFile, Judgements, Runs
+from wardround.printing import echo
 
 
 def judges(
@@ -31,6 +32,8 @@ def judges(
     length, the agreement of the judges, and the preference of a judge for models of its own family. No doctor is called
     again. For position bias, use `wardround score aie-pairwise`, which judges each pair in both orders.
     """
+    from wardround.analysis.rescoring import judged_with
+    from wardround.analysis.summary import used_notes
     from wardround.rating.judges import judged, marks_of, scores_of, tables_of
     from wardround.run.own_loop import run_alone
     from wardround.store.recorded_run import find_runs
@@ -40,5 +43,8 @@ def judges(
     judgements = run_alone(judged, found, [])
     people = scores_of(human, judgements, several=len(found) > 1) if human else marks_of(found, marks)
     if judge:  # only now, after everything that may be refused
-        judgements = run_alone(judged, found, judge)
+        with judged_with() as meter:
+            judgements = run_alone(judged, found, judge)
     print_and_write(tables_of(judgements, people), csv, json_file)
+    for note in used_notes(meter.spent) if judge else ():
+        echo(note)

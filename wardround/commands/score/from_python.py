@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
@@ -52,15 +53,15 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
     if get_origin(first[1]) is not list and len(sources) > 1:
         raise ConfigurationError(f"{sources[1]}: suite {suite!r} takes one source")
     given = {first[0]: list(sources) if get_origin(first[1]) is list else sources[0]} if sources else {}
-    asked_with = parse_call_settings(settings)
     try:
-        with judged_with(asked_with):
+        with judged_with(asked_with := parse_call_settings(settings)) as meter:
             scores: Scores = _outside_a_loop(partial(validate_call(score), **given, **options))
     except ValidationError as error:
         raise ConfigurationError(f"suite {suite!r}: {in_a_line(error)}") from error
     except Refusal as refusal:
         raise ConfigurationError(str(refusal)) from refusal
-    return {**content_of(scores, asked_with), "notes": list(scores.notes)}
+    found = content_of(replace(scores, settings=asked_with, spent=meter.spent))
+    return {**found, "notes": list(scores.notes)}
 
 
 def _outside_a_loop(function: Callable[[], Returned]) -> Returned:

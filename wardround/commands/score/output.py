@@ -5,7 +5,6 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -15,12 +14,13 @@ from rich.text import Text
 from cases import Case, Problem
 from cases.files import shortened
 from llm import Role
+from llm.limits import Spent
 from llm.specs import OFFLINE, model_of
 from nodes.context import Context
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.rescoring import judged_with
-from wardround.analysis.summary import few_cases_note, said_by_rules
+from wardround.analysis.summary import few_cases_note, said_by_rules, used_notes
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
 from wardround.config.command_line import parse_call_settings
@@ -85,6 +85,8 @@ class Scores:
     how: Mapping[str, str] = field(default_factory=dict)
     # groups of cases: the level of each factor, "n", "metrics", and what else is to be written
     groups: Sequence[Mapping[str, Any]] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)  # settings of calls that the judges were given
+    spent: Spent = field(default_factory=Spent)  # what the models that were asked used
 
     def share(self, name: str) -> float:
         """Return the share of a metric's values that were answered."""
@@ -110,8 +112,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     @functools.wraps(score)
     def run(*, json_file: Path | None, settings: list[str] | None = None, **options: Any) -> None:
         try:
-            asked_with = parse_call_settings(settings or [])
-            with judged_with(asked_with):
+            with judged_with(asked_with := parse_call_settings(settings or [])) as meter:
                 scores = score(**options)
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
@@ -119,7 +120,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
             kept = "what neither a cache nor options.jsonl holds is asked again next time"
             echo(f"interrupted; no scores were written, and {kept}", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        show(scores, json_file, asked_with)
+        show(replace(scores, settings=asked_with, spent=meter.spent), json_file)
         if scores.failed:
             raise typer.Exit(SOME_FAILED)
 
@@ -128,24 +129,25 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     return run
 
 
-def show(scores: Scores, json_file: Path | None = None, asked_with: Mapping[str, Any] = MappingProxyType({})) -> None:
+def show(scores: Scores, json_file: Path | None = None) -> None:
     """Write the scores to ``json_file``, if given, whole or not at all, and print them.
 
     Raises:
         OSError: the file cannot be written; then nothing is printed.
     """
     if json_file is not None:
-        write_json(json_file, content_of(scores, asked_with))
+        write_json(json_file, content_of(scores))
     _print(scores)
 
 
-def content_of(scores: Scores, asked_with: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+def content_of(scores: Scores) -> dict[str, Any]:
     """Return what ``--json`` writes: ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``.
 
     The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
     with the metrics of each; with groups, ``groups``, with theirs; with unanswered questions, ``answered``, with the
-    mean over answered ones and their ``share``; if judges were ``asked_with`` settings of their own, ``settings``; and
-    the ``numbers`` of further tables: ``differences`` to other transcripts, ``correlations`` with people.
+    mean over answered ones and their ``share``; if judges were given settings of their own, ``settings``; if models
+    were asked, the ``spent`` calls, tokens and US dollars (None if a price is unknown); and the ``numbers`` of further
+    tables: ``differences`` to other transcripts, ``correlations`` with people.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
@@ -155,8 +157,11 @@ def content_of(scores: Scores, asked_with: Mapping[str, Any] = MappingProxyType(
         content["groups"] = [{**group, "metrics": _written(group["metrics"])} for group in scores.groups]
     if answered := _written(scores.answered):
         content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
-    if asked_with:
-        content["settings"] = dict(asked_with)
+    if scores.settings:
+        content["settings"] = dict(scores.settings)
+    if (spent := scores.spent).calls:
+        cost = None if spent.unpriced else spent.cost
+        content["spent"] = {"calls": spent.calls, "tokens": spent.tokens, "cost": cost}
     for table in scores.tables:
         content |= table.numbers
     return content
@@ -201,7 +206,7 @@ def _print(scores: Scores) -> None:
         print_rows(extra.title, extra.header, extra.rows)
     for table in scores.drawn if scores.listed else ():
         print_table(table)
-    for note in scores.notes:
+    for note in [*scores.notes, *used_notes(scores.spent)]:
         console.print(Text(printable(note)))
 
 

@@ -203,6 +203,6 @@ class SharedMeter(Meter):
         """Count a question that is about to be asked."""
         self._writer.count_call.remote(role)
 
-    def add(self, role: str, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> None:
+    def add(self, role: str, tokens: int = 0, cost: float | None = 0.0, seconds: float = 0.0) -> None:
         """Add what an answer used."""
         self._writer.add.remote(role, tokens, cost, seconds)

@@ -56,6 +56,6 @@ class Writer:
         """Count a question that a worker is about to ask."""
         self._meter.count_call(role)
 
-    def add(self, role: str, tokens: int, cost: float, seconds: float) -> None:
+    def add(self, role: str, tokens: int, cost: float | None, seconds: float) -> None:
         """Add what an answer used."""
         self._meter.add(role, tokens, cost, seconds)

@@ -10,6 +10,7 @@ import pytest
 import wardround as wr
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, turn
 from tests.support.commands import wardround
+from tests.support.fake_server import FakeServer
 from wardround.commands.score import scoring_functions
 
 
@@ -41,6 +42,21 @@ def test_a_judge_is_asked_also_where_a_loop_is_running_as_in_a_notebook(tmp_path
     found = asyncio.run(inside())
     assert any(name.startswith("Judge: ") for name in found["metrics"])
     assert found["settings"] == {"timeout": 5} and any("--judge" in note for note in found["notes"])
+
+
+def test_what_the_judges_used_is_told_and_written(tmp_path: Path) -> None:
+    file, written = tmp_path / "one.json", tmp_path / "scores.json"
+    file.write_text(json.dumps([medpmc_data(turn("B-A", "Any pain?", "Yes, pain."), turn("D", "Bye."), id=1)]), "utf-8")
+    with FakeServer() as server:
+        priced = [f"model.paid.spec=openai:any@{server.base_url}", "model.paid.prices=[1, 2]"]
+        asked = wr.score_transcripts("medpmc", file, judge=["paid"], settings=priced)["spent"]
+        requests = len(server.requests)
+        judge = f"openai:any@{server.base_url}"
+        told = wardround("score", "medpmc", file, "--judge", judge, "--json", written)
+    assert asked["calls"] == requests > 0 and 0 < asked["cost"] < asked["tokens"] * 2e-6
+    assert f"Models were asked: {requests} call" in told.stdout and "the price of 1 answer is unknown" in told.stdout
+    assert json.loads(written.read_text("utf-8"))["spent"] == {**asked, "cost": None}
+    assert "spent" not in wr.score_transcripts("medpmc", file, judge=["offline"]), "rules cost nothing"
 
 
 def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tmp_path: Path) -> None:
