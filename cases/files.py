@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Severity = Literal["error", "warning"]
 _LACKING = ("Field required", "Fields required")
 _EXPECTED = "expected JSON lines, a JSON list, or objects one after the other"
+_BETWEEN = re.compile(r"\s*,?\s*")  # what stands between two objects in a row
 _NAMED = 3  # records listed individually for an error that many share
 
 
@@ -363,15 +365,14 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
 def objects_in(text: str) -> list[str]:
     """Return the objects of a text that holds one after the other, over several lines each; empty if it does not."""
     found: list[str] = []
-    rest = text.strip()
-    while rest.startswith("{"):
+    decoder, end = json.JSONDecoder(), 0
+    while (gap := _BETWEEN.match(text, end)) and text.startswith("{", gap.end()):
         try:
-            end = json.JSONDecoder().raw_decode(rest)[1]
+            end = decoder.raw_decode(text, gap.end())[1]
         except (ValueError, RecursionError):
             return []
-        found.append(rest[:end])
-        rest = rest[end:].lstrip().removeprefix(",").lstrip()
-    return [] if rest else found
+        found.append(text[gap.end() : end])
+    return found if gap and gap.end() == len(text) else []
 
 
 def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,7 @@ class Source:
     unique_keys: bool = False  # whether a key that occurs twice in any object is an error
     problems: list[Problem] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
+    counted: dict[str, int] = field(default_factory=dict)  # by id, the last number that a case of the same id got
     reading: str = ""  # the name of the current record
     listed: set[str] = field(default_factory=set)  # names of the vocabularies that a warning has listed
 
@@ -249,7 +250,7 @@ class Record:
         if all(isinstance(name, str) for name in names):
             names = entries_of(names)
         data = {**data, "key": {**key, "diagnosis": names}}
-        unique, count = case_id, 1
+        unique, count = case_id, self.source.counted.get(case_id, 1)
         while unique in self.source.ids:
             count += 1
             unique = f"{case_id}-{count}"
@@ -261,6 +262,7 @@ class Record:
             return None
         self.source.ids.add(unique)
         if unique != case_id:
+            self.source.counted[case_id] = count
             self.warn("id", f"{case_id} is already used; this case becomes {unique}")
         return case
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from cases import Case
+from cases import Case, load_cases
 from cases.importers import ImportResult, import_cases
+from cases.importers.source import Record, Source
 
 HOSPITAL: dict[str, Any] = {
     "id": 3,
@@ -155,6 +156,21 @@ def test_a_number_that_stands_twice_is_said(tmp_path: Path) -> None:
     assert [problem.message for problem in result.problems] == [
         "hospitalcases-3 is already used; this case becomes hospitalcases-3-2"
     ]
+
+
+def test_a_number_for_a_repeated_id_is_not_looked_for_from_the_first(tmp_path: Path) -> None:
+    class Watched(set[str]):
+        looked_up = 0
+
+        def __contains__(self, one: object) -> bool:
+            self.looked_up += 1
+            return super().__contains__(one)
+
+    source = Source(tmp_path / "cases.jsonl", ids=(ids := Watched()))
+    data = load_cases()[0].model_dump(exclude={"id", "folder"})
+    cases = [Record(source, "", 1, {}).case("one", data) for _ in range(200)]
+    assert [case and case.id for case in cases] == ["one", *(f"one-{number}" for number in range(2, 201))]
+    assert ids.looked_up < 3 * 200
 
 
 @pytest.mark.parametrize("between", [" ", "  ", "\n"])

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from cases import CaseFileError, check_cases, load_cases
-from cases.files import Problem, each_case, shortened
+from cases.files import Problem, each_case, objects_in, shortened
 from cases.validation import faults, in_a_line, suggestion, unreadable
 from wardround.store.durable_lines import raw_lines
 
@@ -170,3 +170,13 @@ def test_an_unknown_name_suggests_what_begins_like_it_or_looks_like_it_else_what
     assert suggestion("guot-2", ["gout-1", "gout-2"]).startswith("did you mean 'gout-2'")
     assert "looks the same" in suggestion("fievre\u0300", ["fievr\u00e8"])
     assert suggestion("", ["gout-1"], "there is one") == suggestion("xyz", ["gout-1"], "there is one") == "there is one"
+
+
+def test_objects_in_a_row_are_read_from_one_text_of_which_no_rest_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = json.JSONDecoder.raw_decode
+    given: list[str] = []
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", lambda self, s, idx=0: given.append(s) or read(self, s, idx))
+    text = ' {"a": 1},\n{"b": \n2}\u2028{} ,'
+    assert objects_in(text) == ['{"a": 1}', '{"b": \n2}', "{}"]
+    assert all(one is text for one in given) and len(given) == 3
+    assert objects_in("{} and more") == objects_in('{"a": 1} {"b"') == objects_in("[]") == []
