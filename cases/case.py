@@ -48,13 +48,15 @@ def _check_length(texts: Iterable[str]) -> None:
 class PatientRecord(Strict):
     """What the patient knows and can tell. An absent section is empty text: it was not recorded."""
 
-    age_years: float | None = Field(None, ge=0, le=130, description="Age in years; 0.5 is six months.")
-    sex: Sex | None = Field(None, description="Recorded sex; null if not recorded.")
+    age_years: float | None = Field(default=None, ge=0, le=130, description="Age in years; 0.5 is six months.")
+    sex: Sex | None = Field(default=None, description="Recorded sex; null if not recorded.")
     occupation: Text = ""
     chief_complaint: RequiredText = Field(description="The complaint that the patient comes with, and since when.")
-    present_illness: Text = Field("", description="Course of the present illness, as the patient knows it.")
-    past_history: Text = Field("", description="Earlier diseases, operations, medication and allergies.")
-    personal_history: Text = Field("", description="Habits, living conditions, travel, menstruation and births.")
+    present_illness: Text = Field(default="", description="Course of the present illness, as the patient knows it.")
+    past_history: Text = Field(default="", description="Earlier diseases, operations, medication and allergies.")
+    personal_history: Text = Field(
+        default="", description="Habits, living conditions, travel, menstruation and births."
+    )
     family_history: Text = ""
 
     @model_validator(mode="after")
@@ -69,7 +71,9 @@ class Image(Strict):
     file: RequiredText = Field(description="Path of the picture, relative to the folder of the case file.")
     item: AuxiliaryItem = Field(description="Image class: the examination that yields the picture.")
     name: Text = Field(
-        "", exclude_if=is_empty, description="Name by which it is ordered within its class, such as angiography."
+        default="",
+        exclude_if=is_empty,
+        description="Name by which it is ordered within its class, such as angiography.",
     )
 
     @model_validator(mode="after")
@@ -114,7 +118,7 @@ class AnswerKey(Strict):
     """The reference answers. An absent answer leaves its stage unscored; it is never shown to a doctor."""
 
     urgency: Literal["routine", "urgent", "emergency"] | None = None
-    department: Department | None = Field(None, description="First-level department, one of 19.")
+    department: Department | None = Field(default=None, description="First-level department, one of 19.")
     sub_departments: Annotated[list[SubDepartment], UniqueItems] = Field(default_factory=list)
     examination_items: Annotated[list[ExaminationItem], UniqueItems] = Field(
         default_factory=list, description="Physical and auxiliary items that should be ordered."
@@ -134,11 +138,13 @@ class AnswerKey(Strict):
         exclude_if=is_empty,
         description="Other sound treatments; they count if an experiment sets `alternative_plans`.",
     )
-    question: Text = Field("", exclude_if=is_empty, description="Question that an exam asks at the end of the record.")
+    question: Text = Field(
+        default="", exclude_if=is_empty, description="Question that an exam asks at the end of the record."
+    )
     options: dict[str, RequiredText] = Field(
         default_factory=dict, exclude_if=is_empty, description="Options of the question, by letter."
     )
-    option: Text = Field("", exclude_if=is_empty, description="Letter of the correct option.")
+    option: Text = Field(default="", exclude_if=is_empty, description="Letter of the correct option.")
     entities: list[RequiredText] = Field(
         default_factory=list, exclude_if=is_empty, description="Names that the source has marked in the record."
     )
@@ -177,10 +183,12 @@ class Provenance(Strict):
     licence: Text = ""
     note: Text = ""
     dataset: Text = Field(
-        "", exclude_if=is_empty, description="Name of the dataset within the source, if it has several."
+        default="", exclude_if=is_empty, description="Name of the dataset within the source, if it has several."
     )
     record: str = Field(
-        "", exclude_if=is_empty, description="The record in the source's own words, with the question at its end."
+        default="",
+        exclude_if=is_empty,
+        description="The record in the source's own words, with the question at its end.",
     )
     sections: dict[str, str] = Field(
         default_factory=dict,
@@ -198,7 +206,7 @@ class Case(Strict):
 
     id: RequiredText
     parent_id: RequiredText | None = Field(
-        None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
+        default=None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
     )
     language: Language = "en"
     split: Split | None = None
@@ -206,10 +214,14 @@ class Case(Strict):
     examinations: ExaminationRecord = Field(default_factory=ExaminationRecord)
     key: AnswerKey = Field(default_factory=AnswerKey)
     opening: Opening | None = Field(
-        None, exclude_if=is_none, description="Opening of the dialogue in the source: a greeting and the reply to it."
+        default=None,
+        exclude_if=is_none,
+        description="Opening of the dialogue in the source: a greeting and the reply to it.",
     )
     provenance: Provenance
-    folder: str = Field("", exclude=True, description="Folder that image paths are relative to; set on loading.")
+    folder: str = Field(
+        default="", exclude=True, description="Folder that image paths are relative to; set on loading."
+    )
 
     def report_of(self, item: str, file: str) -> str:
         """Return a picture's report, else its class's report, else the class's result; empty if there is none."""

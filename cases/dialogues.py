@@ -33,19 +33,19 @@ class Dialogue(Strict):
 
     id: str = Field(min_length=1)
     messages: list[Message] = Field(description="Turns of patient and physician, after an optional system message.")
-    note: str = Field("", description="The clinical note; empty if there is none.")
+    note: str = Field(default="", description="The clinical note; empty if there is none.")
     language: Language = "en"
     department: str | None = None
     diseases: list[str] = Field(default_factory=list)
-    inferred: str = Field("", description="Disease that the writer of the dialogue inferred.")
-    source: str = Field("", description="File that the note was read from.")
-    strategy: str = Field("", description="Method by which the dialogue was made.")
+    inferred: str = Field(default="", description="Disease that the writer of the dialogue inferred.")
+    source: str = Field(default="", description="File that the note was read from.")
+    strategy: str = Field(default="", description="Method by which the dialogue was made.")
     models: list[str] = Field(default_factory=list, description="Models that wrote the dialogue.")
     sections: dict[str, int] = Field(
         default_factory=dict, description="Where each section of the interview begins, counted in spoken messages."
     )
     objections: list[Objection] | None = Field(
-        None, description="Objections of a reader who compared it with the note; None if nobody did."
+        default=None, description="Objections of a reader who compared it with the note; None if nobody did."
     )
 
     @property

@@ -22,9 +22,9 @@ class Note(Strict):
     language: Language = "en"
     department: str | None = None
     diseases: list[str] = Field(default_factory=list, description="Diagnosed diseases, the principal one first.")
-    answer: str = Field("", description="What the answer key adds to the text, under its heading.")
+    answer: str = Field(default="", description="What the answer key adds to the text, under its heading.")
 
-    source: str = Field("", description="File that the note was read from; keeps test notes out of training.")
+    source: str = Field(default="", description="File that the note was read from; keeps test notes out of training.")
 
     @property
     def sections(self) -> dict[str, tuple[str, ...]]:

@@ -116,7 +116,7 @@ def clinical_context(built_for: str) -> type[ClinicalContext]:
         model_config = ConfigDict(title=ClinicalContext.__name__)
 
         strategy: Literal[built_for] = Field(  # type: ignore[valid-type]
-            built_for,
+            default=built_for,
             description=ClinicalContext.model_fields["strategy"].description,
             json_schema_extra=ClinicalContext.model_fields["strategy"].json_schema_extra,
         )
@@ -178,7 +178,7 @@ def patient_context(system: str) -> type[_OwnContext]:
         model_config = ConfigDict(json_schema_extra=without_others)
         graph = f"patient_{system}"
 
-        patient: Literal[system] = Field(system, description="Patient system that answers the doctor.")  # type: ignore[valid-type]
+        patient: Literal[system] = Field(default=system, description="Patient system that answers the doctor.")  # type: ignore[valid-type]
 
         @model_validator(mode="before")
         @classmethod

@@ -31,19 +31,19 @@ class ModelBlock(OwnNumbers, Strict):
     """
 
     spec: str = Field(description="Model: `provider:model[@base_url]` or `hf:FOLDER`.")
-    base_url: str | None = Field(None, description="Base URL of the server, if the spec does not name it.")
+    base_url: str | None = Field(default=None, description="Base URL of the server, if the spec does not name it.")
     api_key_env: str | None = Field(
-        None, description="Environment variable that holds the server's key; empty if the server needs none."
+        default=None, description="Environment variable that holds the server's key; empty if the server needs none."
     )
     temperature: Temperature | None = Field(
-        None, description="Sampling temperature; `default` sends none. Default: the run's temperature."
+        default=None, description="Sampling temperature; `default` sends none. Default: the run's temperature."
     )
-    top_p: float | None = Field(None, gt=0, le=1, description="Nucleus sampling. Default: the server's.")
+    top_p: float | None = Field(default=None, gt=0, le=1, description="Nucleus sampling. Default: the server's.")
     max_tokens: int | None = Field(
-        None, ge=1, description="Maximum number of tokens in an answer. Default: the run's limit."
+        default=None, ge=1, description="Maximum number of tokens in an answer. Default: the run's limit."
     )
     reasoning_effort: str | None = Field(
-        None, description="Reasoning effort, as the provider calls it: `low`, `medium`, `high`, ..."
+        default=None, description="Reasoning effort, as the provider calls it: `low`, `medium`, `high`, ..."
     )
     extra_body: dict[str, Any] = Field(
         default_factory=dict, description="Additional fields in the body of every request."
@@ -53,30 +53,30 @@ class ModelBlock(OwnNumbers, Strict):
         description="Additional HTTP headers for every request; `$NAME` is read from the environment.",
     )
     prices: tuple[float, float] | None = Field(
-        None, description="US dollars per million input and output tokens. Default: the known price."
+        default=None, description="US dollars per million input and output tokens. Default: the known price."
     )
     batch: PathName | None = Field(
-        None,
+        default=None,
         min_length=1,
         description="Ask through OpenAI's batch interface, at half the price and within a day. The value is a file "
         "that records the batches under way, so that an interrupted run finds them again.",
     )
     together: int | None = Field(
-        None,
+        default=None,
         ge=1,
         description="Number of replies that a model in this process (`hf:`) writes in parallel, at temperature 0.",
     )
     context_length: int | None = Field(
-        None, ge=1, description="Context length of the model: tokens that it can read and write together."
+        default=None, ge=1, description="Context length of the model: tokens that it can read and write together."
     )
     pictures: bool = Field(
-        True, description="The model can see pictures. If off, it is sent their written findings instead."
+        default=True, description="The model can see pictures. If off, it is sent their written findings instead."
     )
     chat_roles: bool = Field(
-        True, description="Send separate system and user messages. If off, send everything as one user message."
+        default=True, description="Send separate system and user messages. If off, send everything as one user message."
     )
     schema_in_prompt: bool = Field(
-        False,
+        default=False,
         description="Repeat the answer's schema in every prompt, for servers that enforce it without showing it to the "
         "model.",
     )

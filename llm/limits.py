@@ -22,18 +22,18 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     calls: int | None = Field(
-        None,
+        default=None,
         ge=0,
         description="Maximum number of questions to models; retries and repairs count as part of a question.",
     )
     tokens: int | None = Field(
-        None, ge=0, description="Maximum number of input and output tokens, as counted by the servers."
+        default=None, ge=0, description="Maximum number of input and output tokens, as counted by the servers."
     )
     cost: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Maximum cost in US dollars; needs known prices."
+        default=None, ge=0, allow_inf_nan=False, description="Maximum cost in US dollars; needs known prices."
     )
     seconds: float | None = Field(
-        None,
+        default=None,
         ge=0,
         allow_inf_nan=False,
         description="Maximum time in seconds: of the case or run without interruptions; for a role, of its calls.",

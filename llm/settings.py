@@ -1,7 +1,7 @@
 """The settings that `ask` reads, a part of a run's context: the model of each role and the limits of a call."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -15,6 +15,11 @@ from llm.model_objects import with_specs
 from llm.specs import WITHOUT_MODEL, check_models
 from prompts import SpokenLanguage
 
+if TYPE_CHECKING:
+    ModelMap = dict[str, Any]  # as it is given: also with model objects
+else:
+    ModelMap = Annotated[dict[str, str], BeforeValidator(with_specs)]
+
 
 class ModelSettings(OwnNumbers):
     """The model of each role and the limits of a call. Graph contexts extend it."""
@@ -26,54 +31,56 @@ class ModelSettings(OwnNumbers):
         default_factory=dict,
         description="Model blocks: specs with parameters of their own, by the name that `models` uses.",
     )
-    models: Annotated[dict[str, str], BeforeValidator(with_specs)] = Field(
+    models: ModelMap = Field(
         default_factory=lambda: {"default": "offline"},
         description="Model of each role. Keys: `default`, a role (`patient`), or a role at a stage "
         "(`diagnosis.feedback`). Values: `offline`, `human`, `provider:model[@base_url]`, `hf:FOLDER`, or a name in "
         "`model`; from Python also a LangChain chat model.",
     )
-    language: SpokenLanguage | None = Field(None, description="Language of the prompts. Default: the case's language.")
+    language: SpokenLanguage | None = Field(
+        default=None, description="Language of the prompts. Default: the case's language."
+    )
     temperature: Temperature = Field(
-        0.0, description="Sampling temperature. `default`: none is sent, and the server uses its own."
+        default=0.0, description="Sampling temperature. `default`: none is sent, and the server uses its own."
     )
     seed: int | None = Field(
-        None, description="Seed, sent to providers that accept one, and used to draw patients (`drawn`)."
+        default=None, description="Seed, sent to providers that accept one, and used to draw patients (`drawn`)."
     )
     timeout: float = Field(
-        120.0,
+        default=120.0,
         gt=0,
         description="Maximum number of seconds that a request may take; a retry after a time-out may take longer.",
     )
     max_attempts: int = Field(
-        6,
+        default=6,
         ge=1,
         description="Maximum number of failed requests for one answer. Four times as many are allowed if the server is "
         "busy (HTTP 429).",
     )
     repairs: int = Field(
-        3,
+        default=3,
         ge=0,
         le=10,
         description="Maximum number of times that the model is asked to correct an answer that cannot be read.",
     )
-    max_connections: int = Field(64, ge=1, description="Maximum number of concurrent requests to one server.")
+    max_connections: int = Field(default=64, ge=1, description="Maximum number of concurrent requests to one server.")
     max_outage: float = Field(
-        1800.0,
+        default=1800.0,
         ge=0,
         description="Maximum number of seconds to wait for a server or database that has answered before and is "
         "unavailable now.",
     )
     max_tokens: int | None = Field(
-        None, ge=1, description="Maximum number of tokens in an answer. Default: the server's."
+        default=None, ge=1, description="Maximum number of tokens in an answer. Default: the server's."
     )
     plain_words: bool | None = Field(
-        None,
+        default=None,
         description="Let the doctor's model talk with the patient in plain text, without a prompt, as a model tuned on "
         "dialogues does. Default: only an `hf:` model does; false: an `hf:` model gets prompts too, as a chat model "
         "that was not tuned here needs.",
     )
     dialogue_in_roles: bool = Field(
-        False,
+        default=False,
         description="Give the doctor's model the dialogue up to its last words as chat turns between prompt and "
         "request, as AIE does, instead of fenced in one message; the patient's words in these turns are not marked as "
         "data. Has no effect on a doctor who reasons step by step, or for a server without chat roles.",
@@ -82,15 +89,17 @@ class ModelSettings(OwnNumbers):
         default_factory=dict,
         description="Prices by model spec, in US dollars per million input and output tokens: `[0.15, 0.6]`.",
     )
-    cache: PathName | None = Field(None, description="SQLite file with the answers of earlier runs. Default: no cache.")
+    cache: PathName | None = Field(
+        default=None, description="SQLite file with the answers of earlier runs. Default: no cache."
+    )
     epoch: SkipJsonSchema[int] = Field(
-        0, ge=0, description="Number of the repetition; each has its own answers in the cache."
+        default=0, ge=0, description="Number of the repetition; each has its own answers in the cache."
     )
     scope: SkipJsonSchema[str] = Field(
-        "", description="Prefix of the ids of all calls; set by a graph that runs another one several times."
+        default="", description="Prefix of the ids of all calls; set by a graph that runs another one several times."
     )
     trace_file: SkipJsonSchema[str | None] = Field(
-        None, description="File for the full records of calls; set by the runner."
+        default=None, description="File for the full records of calls; set by the runner."
     )
 
     def in_epoch(self, epoch: int) -> Self:

@@ -31,17 +31,20 @@ class Call(Strict):
     prompt_hash: str
     started: float = Field(description="Unix time in seconds.")
     seconds: float
-    fingerprint: str = Field("", description="Hash of all that a chat model's answer depends on; otherwise empty.")
+    fingerprint: str = Field(
+        default="", description="Hash of all that a chat model's answer depends on; otherwise empty."
+    )
     attempts: int = Field(
-        1,
+        default=1,
         description="Number of requests, including repairs and failed ones before a resume; 0 if no model was asked.",
     )
     form: str = Field(
-        "", description="Form in which the last reply was requested (`llm/forms.py`); empty if no model was asked."
+        default="",
+        description="Form in which the last reply was requested (`llm/forms.py`); empty if no model was asked.",
     )
     repaired: bool = False
     shortened: bool = Field(
-        False,
+        default=False,
         description="The reply repeated itself and was cut off, was too long until the length of texts was limited, or "
         "is plain words that the limit of tokens cut off.",
     )
@@ -51,12 +54,14 @@ class Call(Strict):
     )
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: float | None = Field(None, description="US dollars; None if the model's price is unknown.")
+    cost: float | None = Field(default=None, description="US dollars; None if the model's price is unknown.")
     cached: bool = Field(
-        False, description="Answered from the response cache, at no cost; tokens as originally counted."
+        default=False, description="Answered from the response cache, at no cost; tokens as originally counted."
     )
-    messages: list[dict[str, Any]] | None = Field(None, description="Messages sent; None if kept in a trace file.")
-    answer: Any = Field(None, description="The typed answer as JSON; None if kept in a trace file.")
+    messages: list[dict[str, Any]] | None = Field(
+        default=None, description="Messages sent; None if kept in a trace file."
+    )
+    answer: Any = Field(default=None, description="The typed answer as JSON; None if kept in a trace file.")
     error: str | None = None
 
     @property
@@ -78,7 +83,7 @@ class Event(Strict):
     event: str = Field(description="What happened, such as `released_memory`.")
     stage: str
     started: float = Field(default_factory=time.time, description="Unix time in seconds.")
-    content: Any = Field(None, description="Content of the event as JSON; None if kept in a trace file.")
+    content: Any = Field(default=None, description="Content of the event as JSON; None if kept in a trace file.")
 
 
 RECALLED = "recalled"  # the event that lists the recalled cases of a stage, and their similarity

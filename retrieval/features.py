@@ -29,18 +29,18 @@ class RememberedCase(Strict):
 
     id: RequiredText
     parent_id: RequiredText | None = Field(
-        None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
+        default=None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
     )
     language: Language = "en"
     verified: bool = Field(description="True if the features are from a reference record; false for a pseudo-case.")
-    order: int | None = Field(None, ge=0, description="Position in the run that wrote it; null if verified.")
+    order: int | None = Field(default=None, ge=0, description="Position in the run that wrote it; null if verified.")
 
-    age_years: float | None = Field(None, ge=0, le=130)
+    age_years: float | None = Field(default=None, ge=0, le=130)
     sex: Sex | None = None
     chief_complaint: Text = ""
-    symptoms: Text = Field("", description="Symptom description, by whose embedding the case is found.")
+    symptoms: Text = Field(default="", description="Symptom description, by whose embedding the case is found.")
     told: Text = Field(
-        "",
+        default="",
         description="The symptoms by rule where `symptoms` are a model's; shown to nobody, to recognise the case by.",
     )
     history: Text = ""
@@ -50,7 +50,8 @@ class RememberedCase(Strict):
     diagnosis: list[str] = Field(default_factory=list)
     treatment_items: list[TreatmentItem] = Field(default_factory=list)
     department: Department | None = Field(
-        None, description="First-level department; without one, the case is found where a department has too few."
+        default=None,
+        description="First-level department; without one, the case is found where a department has too few.",
     )
     sub_departments: list[SubDepartment] = Field(default_factory=list)
 

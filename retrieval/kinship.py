@@ -28,7 +28,7 @@ class Kin(Strict):
 
     ids: frozenset[str] = Field(description="Ids of the case and of the one that it is a variant of.")
     pieces: frozenset[int] = frozenset()
-    size: int = Field(0, description="Total number of pieces of the record.")
+    size: int = Field(default=0, description="Total number of pieces of the record.")
 
     def includes(self, other: RememberedCase) -> bool:
         """Whether a remembered case is the case itself, a variant of the same one, or a near duplicate."""

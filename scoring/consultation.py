@@ -54,9 +54,9 @@ class ConsultationAnswers(Strict):
         default_factory=list, description="Dialogue of the doctor, or of the first of several doctors."
     )
     orders: list[str] = Field(default_factory=list, description="Closed items that the doctors asked for.")
-    collaboration: Collaboration | None = Field(None, description="How several doctors came to one report.")
+    collaboration: Collaboration | None = Field(default=None, description="How several doctors came to one report.")
     disclosed: bool = Field(
-        False, description="Whether the record was disclosed, so that nothing was found out by asking."
+        default=False, description="Whether the record was disclosed, so that nothing was found out by asking."
     )
 
     @property

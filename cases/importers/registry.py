@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,7 @@ from cases.registry import Registry, check_function, check_named
 from cases.validation import in_a_line, line_in, unreadable
 
 Importer = Callable[[Source], Iterable[Case]]
+Read = TypeVar("Read", bound=Callable[[Any], Iterable[Case]])  # of a path, or of a `Source`
 
 # The types that an importer builds, by the name that an error has of them.
 _BUILT = {model.__name__: model for model in (Case, PatientRecord, ExaminationRecord, AnswerKey, Provenance)}
@@ -21,7 +22,7 @@ _BUILT = {model.__name__: model for model in (Case, PatientRecord, ExaminationRe
 IMPORTERS: Registry[Importer] = Registry("format")
 
 
-def importer(name: str) -> Callable[[Any], Any]:
+def importer(name: str) -> Callable[[Read], Read]:
     """Register a function that reads the cases of a foreign file.
 
     It is called with the file's path or, if its parameter is annotated as :class:`Source`, with a source, which reads
@@ -32,7 +33,7 @@ def importer(name: str) -> Callable[[Any], Any]:
     """
     check_named("format", name)
 
-    def register(read: Any) -> Any:
+    def register(read: Read) -> Read:
         check_function("format", name, read, "source", "a generator")
         IMPORTERS.add(name, _guarded(read, _takes_an_open_source(read)), read)
         return read

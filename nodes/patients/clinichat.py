@@ -46,9 +46,11 @@ class ClinichatPatientState(HeardState, total=False):
 class ClinichatReply(Strict):
     """What the patient says, and to what."""
 
-    occasion: Occasion = Field("other", description="The rule for specific occasions that applies; the closest one.")
+    occasion: Occasion = Field(
+        default="other", description="The rule for specific occasions that applies; the closest one."
+    )
     suspected_disease: str = Field(
-        "", description="The disease that the physician has named as suspected so far; empty if none yet."
+        default="", description="The disease that the physician has named as suspected so far; empty if none yet."
     )
     text: str = Field(min_length=1)
 

@@ -57,10 +57,16 @@ class Turn(Strict):
 
     speaker: Speaker
     text: str
-    addressee: Speaker | None = Field(None, description="The only one spoken to; None means everybody in the room.")
+    addressee: Speaker | None = Field(
+        default=None, description="The only one spoken to; None means everybody in the room."
+    )
     pictures: list[Picture] = Field(default_factory=list, description="Pictures handed over with the words.")
-    action: str | None = Field(None, description="The doctor's action that the patient's side answers, if tracked.")
-    plain: str = Field("", description="The patient's words before a persona rephrased them; empty without one.")
+    action: str | None = Field(
+        default=None, description="The doctor's action that the patient's side answers, if tracked."
+    )
+    plain: str = Field(
+        default="", description="The patient's words before a persona rephrased them; empty without one."
+    )
     facts: list[str] = Field(default_factory=list, description="Sentences of the records released for these words.")
 
 

@@ -173,7 +173,7 @@ class Round(Strict):
 
     decision: dict[str, object]
     judgements: list[Judgement] = Field(default_factory=list)
-    reply: str = Field("", description="Reply to the objections to the previous decision, if there was one.")
+    reply: str = Field(default="", description="Reply to the objections to the previous decision, if there was one.")
 
     def told(self, language: Language) -> str:
         """Return the decision as a prompt shows it."""
@@ -184,9 +184,9 @@ class StageRecord(Strict):
     """How a stage reached its decision."""
 
     stage: str = Field(description="Name of the stage, with a colon and the image class if it has one.")
-    position: int = Field(0, description="Position of the stage in the course; the first is 0.")
-    visit: int = Field(0, description="Number of times that the case had been sent back before.")
-    strategy: str = Field("group", description="Strategy by which it was decided.")
+    position: int = Field(default=0, description="Position of the stage in the course; the first is 0.")
+    visit: int = Field(default=0, description="Number of times that the case had been sent back before.")
+    strategy: str = Field(default="group", description="Strategy by which it was decided.")
     ended: Literal["agreed", "exhausted", "not_judged"] = Field(
         description="Why it ended: all who had to agree did, the rounds were used up, or nobody was asked to agree."
     )

@@ -55,7 +55,7 @@ class AieTurn(ForeignModel):
     """The doctor's words, their action, and the patient's answer, if any."""
 
     doctor: str
-    state: str = Field("", description="A code of ACTIONS; empty where nobody tracked actions.")
+    state: str = Field(default="", description="A code of ACTIONS; empty where nobody tracked actions.")
     patient: str | None = None
 
 
@@ -63,16 +63,18 @@ class AieTranscript(ForeignModel):
     """One case with its consultation; a case not yet played has only its first turn and no diagnosis."""
 
     id: Text
-    dataset: str | None = Field(None, description="The examination from which a case of MedicalExam comes.")
+    dataset: str | None = Field(default=None, description="The examination from which a case of MedicalExam comes.")
     record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
     options: Annotated[dict[str, Text | None], BeforeValidator(_options)] = Field(
         default_factory=dict, validation_alias=AliasPath("raw_data", "options")
     )
     answer_idx: Annotated[Text, AfterValidator(_letter)] = Field(validation_alias=AliasPath("raw_data", "answer_idx"))
     written_idx: Text = Field(
-        "", validation_alias=AliasPath("raw_data", "answer_idx"), description="The right letter as the file has it."
+        default="",
+        validation_alias=AliasPath("raw_data", "answer_idx"),
+        description="The right letter as the file has it.",
     )
-    answer: Text | None = Field(None, validation_alias=AliasPath("raw_data", "answer"))
+    answer: Text | None = Field(default=None, validation_alias=AliasPath("raw_data", "answer"))
     question: str | None = None
     history: list[AieTurn]
     diagnosis: Text | None = None
@@ -145,7 +147,7 @@ class SimulatorTest(ForeignModel):
     id: Text
     record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
     history: list[Exchange] = Field(
-        [], description="The dialogue; the test of a round knows its turns up to that round."
+        default=[], description="The dialogue; the test of a round knows its turns up to that round."
     )
     patient_test: dict[str, dict[str, SimulatorReply]]
 

@@ -35,14 +35,18 @@ class DataSheet(Strict):
     average_words_physician: float | None
     departments: dict[str, int] = Field(description="Dialogues by department, the largest first.")
     diseases: dict[str, int] = Field(description="Dialogues by principal disease, the most frequent first.")
-    inferred: int = Field(0, description="Dialogues whose note names no disease, so that the writer inferred it.")
+    inferred: int = Field(
+        default=0, description="Dialogues whose note names no disease, so that the writer inferred it."
+    )
     sources: dict[str, int] = Field(default_factory=dict, description="Dialogues by the file of their note.")
     languages: dict[str, int]
     left_out: list[str] = Field(default_factory=list, description="Parts of the source that are not notes, and why.")
     failed: dict[str, int] = Field(default_factory=dict, description="Notes without a dialogue, by reason.")
-    calls: int | None = Field(None, description="Number of questions asked of models, also for notes that failed.")
-    tokens: int | None = Field(None, description="Tokens read and written by models.")
-    cost: float | None = Field(None, description="US dollars; None if a price is unknown.")
+    calls: int | None = Field(
+        default=None, description="Number of questions asked of models, also for notes that failed."
+    )
+    tokens: int | None = Field(default=None, description="Tokens read and written by models.")
+    cost: float | None = Field(default=None, description="US dollars; None if a price is unknown.")
     models: dict[str, ModelUse] = Field(
         default_factory=dict, description="The same by model; empty while the job is in progress."
     )

@@ -38,7 +38,7 @@ class PlannedPoint(Strict):
 
     section: Section
     ask: str = Field(description="What is to be asked.")
-    known: str = Field("", description="What the note says about it; empty if nothing.")
+    known: str = Field(default="", description="What the note says about it; empty if nothing.")
 
 
 class Demonstration(Strict):

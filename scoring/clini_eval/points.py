@@ -118,7 +118,7 @@ class CliniEvalScores(Strict):
 
     leaves: dict[str, float] = Field(description="Points by leaf; leaves that were not assessed are absent.")
     unscored: dict[str, str] = Field(default_factory=dict, description="Why a leaf was not assessed.")
-    comparison: Comparison | None = Field(None, description="The subjective assessment.")
+    comparison: Comparison | None = Field(default=None, description="The subjective assessment.")
     summary: str = ""
 
     @property

@@ -40,7 +40,8 @@ class ConsultationScores(Strict):
         description="Whether the necessary examinations were done, and how they were read."
     )
     multimodal_analysis: FromOneToFive | None = Field(
-        None, description="The reading of the images, compared with their reports; null only if the case has none."
+        default=None,
+        description="The reading of the images, compared with their reports; null only if the case has none.",
     )
     diagnosis: FromOneToFive
     treatment: FromOneToFive

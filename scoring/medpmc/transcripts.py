@@ -32,7 +32,7 @@ class MedPmcTurn(ForeignModel):
     patient: str | None = None
     standard_patient: str | None = None
     memory: Any = None
-    exam_memory: Any = Field(None, description="Instead of `memory` where a technician replies.")
+    exam_memory: Any = Field(default=None, description="Instead of `memory` where a technician replies.")
 
     @property
     def ends(self) -> bool:
@@ -62,14 +62,18 @@ class MedPmcTranscript(ForeignModel):
     patient_information: str = _section("Patient Information")
     chief_complaint: str = _section("Chief Complaint")
     present_illness: str = _section("Present Illness")
-    past_history: OptionalText = Field("", validation_alias=AliasPath("Text", "Past Medical History"))  # optional
+    past_history: OptionalText = Field(
+        default="", validation_alias=AliasPath("Text", "Past Medical History")
+    )  # optional
     examinations: str = _section("Examinations")
     diagnosis: str = _section("Diagnosis")
     treatment: str = _section("Treatment")
     images: dict[str, str] = Field(default_factory=dict, validation_alias="Image", description="Report by file name.")
     history: list[MedPmcTurn] = Field(default_factory=list)
-    report: OptionalText = Field("", validation_alias="diagnosis_self", description="The doctor's final report.")
-    withheld: bool = Field(False, description="Ours only: no picture could be shown, so no analysis is scored.")
+    report: OptionalText = Field(
+        default="", validation_alias="diagnosis_self", description="The doctor's final report."
+    )
+    withheld: bool = Field(default=False, description="Ours only: no picture could be shown, so no analysis is scored.")
 
     @property
     def played(self) -> bool:

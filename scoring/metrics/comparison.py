@@ -35,12 +35,14 @@ class PairedDifference(Strict):
     """One run's metric minus the other's, on the cases that both have; p-values are two-sided."""
 
     difference: Estimate = Field(description="Mean difference over the cases, with its interval.")
-    permutation_p: float | None = Field(None, description="Sign-flip permutation test of the mean; None under 2 cases.")
-    wilcoxon_p: float | None = Field(None, description="Wilcoxon signed-rank test; None if no case differs.")
-    needed: int | None = Field(
-        None, description="Number of cases needed to detect such a difference; see `needed_cases`."
+    permutation_p: float | None = Field(
+        default=None, description="Sign-flip permutation test of the mean; None under 2 cases."
     )
-    equivalence_p: float | None = Field(None, description="Whether the difference is within the margin (TOST).")
+    wilcoxon_p: float | None = Field(default=None, description="Wilcoxon signed-rank test; None if no case differs.")
+    needed: int | None = Field(
+        default=None, description="Number of cases needed to detect such a difference; see `needed_cases`."
+    )
+    equivalence_p: float | None = Field(default=None, description="Whether the difference is within the margin (TOST).")
 
 
 def paired_difference(one: Scores, other: Scores, *, margin: float | None = None) -> PairedDifference:

@@ -37,11 +37,13 @@ class Estimate(Strict):
     """A mean and its uncertainty; None where unknown: all of it without values, the spread for a single case."""
 
     mean: float | None = None
-    se: float | None = Field(None, description="Standard error (ddof = 1), clustered by case.")
-    ci95: tuple[float, float] | None = Field(None, description="95 % interval over cases.")
+    se: float | None = Field(default=None, description="Standard error (ddof = 1), clustered by case.")
+    ci95: tuple[float, float] | None = Field(default=None, description="95 % interval over cases.")
     n: int = Field(ge=0, description="Number of scored values.")
-    interval: Interval | None = Field(None, exclude=True, description="How ci95 was computed.")
-    narrow: bool = Field(False, exclude=True, description="Whether ci95 is bootstrapped from fewer than `FEW_CASES`.")
+    interval: Interval | None = Field(default=None, exclude=True, description="How ci95 was computed.")
+    narrow: bool = Field(
+        default=False, exclude=True, description="Whether ci95 is bootstrapped from fewer than `FEW_CASES`."
+    )
 
 
 class ColumnEstimates(NamedTuple):

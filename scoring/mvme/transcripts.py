@@ -64,7 +64,7 @@ class Collaboration(OneStep):
 
     final_turn: int = Field(ge=0)
     symptom_and_examination: str | None = None
-    agreed: bool | None = Field(None, description="Whether the doctors agreed; the released runs do not say.")
+    agreed: bool | None = Field(default=None, description="Whether the doctors agreed; the released runs do not say.")
     diagnosis_in_discussion: list[Critique] = Field(default_factory=list)
 
 
@@ -72,20 +72,21 @@ class Reference(ForeignModel):
     """The expert's parts of the record, under the keys of records, of their English translation or of evaluations."""
 
     symptoms: str | None = Field(
-        None, validation_alias=AliasChoices("symptom", "symptoms", "现病史", "current_medical_history")
+        default=None, validation_alias=AliasChoices("symptom", "symptoms", "现病史", "current_medical_history")
     )
     examinations: str | None = Field(
-        None, validation_alias=AliasChoices("medical_test", "examinations", "辅助检查", "auxiliary_examinations")
+        default=None,
+        validation_alias=AliasChoices("medical_test", "examinations", "辅助检查", "auxiliary_examinations"),
     )
     diagnosis: str | None = Field(
-        None,
+        default=None,
         validation_alias=AliasChoices(
             "诊断结果", "初步诊断", "diagnostic_results", "preliminary_diagnosis", "diagnosis"
         ),
     )
-    basis: str | None = Field(None, validation_alias=AliasChoices("诊断依据", "diagnostic_basis", "basis"))
+    basis: str | None = Field(default=None, validation_alias=AliasChoices("诊断依据", "diagnostic_basis", "basis"))
     treatment: str | None = Field(
-        None, validation_alias=AliasChoices("诊治经过", "diagnosis_and_treatment_process", "treatment")
+        default=None, validation_alias=AliasChoices("诊治经过", "diagnosis_and_treatment_process", "treatment")
     )
 
     @model_validator(mode="before")
@@ -117,7 +118,7 @@ class Evaluation(ForeignModel):
     patient_id: Text
     reference_diagnosis: Reference
     doctor_diagnosis: OneStep
-    evaluation_result: str | None = Field(None, description="The director's full answer, if it was kept.")
+    evaluation_result: str | None = Field(default=None, description="The director's full answer, if it was kept.")
     choices: dict[Part, str | None]
     analyses: dict[Part, str | None]
 

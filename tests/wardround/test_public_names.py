@@ -18,7 +18,11 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+import cases
 import graphs
+import llm
+import nodes
+import scoring
 import wardround as wr
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import ConfigurationError, Data
@@ -54,6 +58,15 @@ def test_the_types_of_every_public_name_can_be_read() -> None:
     typed = [named for named in declared().values() if isinstance(named, type) or isroutine(named)]
     returned = {named.__name__: get_type_hints(named).get("return") for named in typed}  # else a NameError
     assert returned["compare"] is returned["to_dataframe"] is pandas.DataFrame
+
+
+def test_type_checkers_see_which_fields_of_settings_and_cases_may_be_left_out() -> None:
+    """They take a field for required unless its default is named, as pydantic's documentation says."""
+    roots = [Path(module.__file__ or "").parent for module in (cases, llm, nodes, graphs, scoring, wr)]
+    for path in (path for root in roots for path in root.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            is_field = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Field"
+            assert not is_field or not call.args, f"{path}: {ast.unparse(call)}: write Field(default=...)"
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

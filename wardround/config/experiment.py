@@ -67,29 +67,30 @@ class ConfigurationError(InputError):
 class Data(OwnNumbers, Strict):
     """The cases to run."""
 
-    cases: HomePathName = Field(BUILTIN, description="JSON-lines file of cases, or `builtin`.")
+    cases: HomePathName = Field(default=BUILTIN, description="JSON-lines file of cases, or `builtin`.")
     notes: str | list[str] | None = Field(
-        None,
+        default=None,
         description="Notes to run instead of cases, for the graph `reconstruction`: one source, or a list of sources.",
     )
     split: Split | None = Field(
-        None, description="Run only cases of this split. If not set: test for the built-in cases, otherwise all cases."
+        default=None,
+        description="Run only cases of this split. If not set: test for the built-in cases, otherwise all cases.",
     )
-    limit: int | None = Field(None, ge=1, description="Run only this many cases, from the start.")
+    limit: int | None = Field(default=None, ge=1, description="Run only this many cases, from the start.")
     shuffle: int | None = Field(
-        None, description="Seed for shuffling the cases; if not set, they keep the order of the file."
+        default=None, description="Seed for shuffling the cases; if not set, they keep the order of the file."
     )
     sufficient: bool = Field(
-        False,
+        default=False,
         description="Of these, run only those with a complaint, a history and results (CliniChat, section 4.3).",
     )
     case_ids: list[str] = Field(default_factory=list, description="Run only the cases with these ids.")
     terms: HomePathName | None = Field(
-        None,
+        default=None,
         description="File of ICD-10 names in the cases' language (.xls or .csv). If not set, ICD-10-CM (English).",
     )
     splitter: Literal["rule", "standard", "model"] = Field(
-        "rule",
+        default="rule",
         description="How the diseases of a report are found for ICD-10: by rule; by rule, under the name of the "
         "nearest term (standard); or by the judge `entity_splitter` (model).",
     )
@@ -147,24 +148,27 @@ class AllLimits(Strict):
 class Run(OwnNumbers, Strict):
     """How the cases are run. These settings do not change results."""
 
-    concurrency: int = Field(4, ge=1, description="Number of cases to run at the same time.")
-    max_connections: int = Field(64, ge=1, description="Maximum number of simultaneous requests to one provider.")
+    concurrency: int = Field(default=4, ge=1, description="Number of cases to run at the same time.")
+    max_connections: int = Field(
+        default=64, ge=1, description="Maximum number of simultaneous requests to one provider."
+    )
     cache: PathName | None = Field(
-        None, description="File of cached answers, shared by runs; if not set, no cache is used."
+        default=None, description="File of cached answers, shared by runs; if not set, no cache is used."
     )
     checkpoints: str | None = Field(
-        None,
+        default=None,
         description="PostgreSQL address for checkpoints (`postgresql://...`); if not set, SQLite in the run directory.",
     )
     engine: Literal["local", "ray"] = Field(
-        "local", description="Run the cases on this machine (local) or on a Ray cluster (ray)."
+        default="local", description="Run the cases on this machine (local) or on a Ray cluster (ray)."
     )
-    fail_on_error: bool = Field(False, description="Stop at the first case that fails.")
+    fail_on_error: bool = Field(default=False, description="Stop at the first case that fails.")
     retry_failed: bool = Field(
-        False, description="Rerun cases that failed permanently, such as those with unreadable answers."
+        default=False, description="Rerun cases that failed permanently, such as those with unreadable answers."
     )
     address: str | None = Field(
-        None, description="Address of a Ray cluster (HOST:PORT, or auto); if not set, one is started on this machine."
+        default=None,
+        description="Address of a Ray cluster (HOST:PORT, or auto); if not set, one is started on this machine.",
     )
 
 
@@ -180,14 +184,16 @@ class Experiment(OwnNumbers, Strict):
         default_factory=list, validate_default=True, description="Plug-ins to load, as files or modules, in this order."
     )
     prompts: Annotated[PathName, AfterValidator(check_overlay)] | None = Field(
-        None, description="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
+        default=None, description="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
     )
     name: str = Field(
-        "clinical-workflow", pattern=f"^{NAME}$", description="Name of the experiment, used for its run directory."
+        default="clinical-workflow",
+        pattern=f"^{NAME}$",
+        description="Name of the experiment, used for its run directory.",
     )
-    graph: GraphName = Field("clinical_workflow", description="Graph that runs each case.")
+    graph: GraphName = Field(default="clinical_workflow", description="Graph that runs each case.")
     suite: Annotated[str, NameIn(SUITES)] | None = Field(
-        None, description="Suite that scores the run; if not set, the default suite of the graph."
+        default=None, description="Suite that scores the run; if not set, the default suite of the graph."
     )
     data: Data = Field(default_factory=Data)
     model: ModelBlocks = Field(default_factory=dict, description="Models with their own parameters, by name.")
@@ -200,20 +206,21 @@ class Experiment(OwnNumbers, Strict):
     workflow: dict[str, Any] = Field(default_factory=dict, description="Settings of the graph.")
     limits: AllLimits = Field(default_factory=AllLimits)
     inferred_keys: bool = Field(
-        False, description="Also score items of answer keys that an importer inferred and the source does not state."
+        default=False,
+        description="Also score items of answer keys that an importer inferred and the source does not state.",
     )
     alternative_plans: bool = Field(
-        False,
+        default=False,
         description="Score a treatment against the best-matching plan of the answer key; if off, against the first.",
     )
     published_reference: bool = Field(
-        False,
+        default=False,
         description="For suite mvme, grade symptoms only against the chief complaint, and examinations only against "
         "the auxiliary ones, as AI Hospital does. If off, present illness and physical examinations are included.",
     )
-    epochs: int = Field(1, ge=1, description="Number of times to run each case.")
+    epochs: int = Field(default=1, ge=1, description="Number of times to run each case.")
     seed: int = Field(
-        0, description="Seed for random draws, and for models that accept one; each epoch adds its number."
+        default=0, description="Seed for random draws, and for models that accept one; each epoch adds its number."
     )
     run: Run = Field(default_factory=Run)
 
@@ -366,7 +373,7 @@ def flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 class Sweeping(Strict):
     """The keys of an experiment file that define a sweep."""
 
-    extends: str = Field("", description="Experiment file whose settings apply where this file sets none.")
+    extends: str = Field(default="", description="Experiment file whose settings apply where this file sets none.")
     grid: dict[str, Any] = Field(
         default_factory=dict,
         description="Lists of values by dotted key; each combination is a run.",
@@ -382,7 +389,7 @@ class Sweeping(Strict):
         "another role has a model.",
     )
     mixed: bool = Field(
-        False,
+        default=False,
         description="Allow tables that mix rules with models, or whose patient or judges change with the doctors.",
     )
 

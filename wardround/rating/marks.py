@@ -40,11 +40,13 @@ class Mark(Strict):
         description="Of a pair: -1 for `run`, 1 for `against`, 0 for neither, whichever was shown first."
     )
     run: str
-    against: str = Field("", description="The other run of a pair.")
+    against: str = Field(default="", description="The other run of a pair.")
     case_id: str = Field(coerce_numbers_to_str=True)  # spreadsheets make numbers of some ids
     epoch: int
-    shown_first: str = Field("", description="The run of a pair that was shown first.")
-    run_ids: tuple[str, ...] = Field((), description="Identities of the runs, which outlive the names of directories.")
+    shown_first: str = Field(default="", description="The run of a pair that was shown first.")
+    run_ids: tuple[str, ...] = Field(
+        default=(), description="Identities of the runs, which outlive the names of directories."
+    )
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
     @field_validator("at")

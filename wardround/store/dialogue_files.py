@@ -42,7 +42,7 @@ class Failure(BaseModel):
     problems: list[str] = Field(default_factory=list, description="What these gates found.")
     error: str | None = None
     dialogue: Dialogue | None = Field(
-        None, description="The dialogue as it was written, in case it is to be corrected."
+        default=None, description="The dialogue as it was written, in case it is to be corrected."
     )
 
     @property

@@ -33,20 +33,26 @@ class Result(BaseModel):
     cost: float | None = None
     seconds: float = 0.0
     error: str | None = None
-    calls: int = Field(0, description="Number of questions asked of models, not of rules or people.")
-    uncounted: int = Field(0, description="Of these, questions answered by servers that reported no tokens.")
+    calls: int = Field(default=0, description="Number of questions asked of models, not of rules or people.")
+    uncounted: int = Field(default=0, description="Of these, questions answered by servers that reported no tokens.")
     models: dict[str, list[str]] = Field(default_factory=dict, description="The models that answered, by role.")
     stages: dict[str, str] = Field(default_factory=dict, description="How each stage ended: agreed or exhausted.")
     rounds: dict[str, int] = Field(default_factory=dict, description="Number of judged decisions of each stage.")
-    dropped_seats: int = Field(0, description="Number of group members' answers left out as unreadable.")
+    dropped_seats: int = Field(default=0, description="Number of group members' answers left out as unreadable.")
     unanswered: dict[str, int] = Field(
         default_factory=dict, description="Number of other questions that got no answer in a completed case, by role."
     )
-    unnamed_results: int = Field(0, description="Number of results released that no rule finds named in the order.")
-    repeating: list[str] | None = Field(None, description="Who repeated one turn to the end; None if not known.")
-    answers: RunAnswers | None = Field(None, description="Answers of the graph; None if it reached none.")
-    language: str = Field("", description="Language in which it was played; empty in older lines and of a lost worker.")
-    run: str = Field("", description="Id of the run, as in the manifest; empty in older lines.")
+    unnamed_results: int = Field(
+        default=0, description="Number of results released that no rule finds named in the order."
+    )
+    repeating: list[str] | None = Field(
+        default=None, description="Who repeated one turn to the end; None if not known."
+    )
+    answers: RunAnswers | None = Field(default=None, description="Answers of the graph; None if it reached none.")
+    language: str = Field(
+        default="", description="Language in which it was played; empty in older lines and of a lost worker."
+    )
+    run: str = Field(default="", description="Id of the run, as in the manifest; empty in older lines.")
 
     @property
     def scored(self) -> bool:

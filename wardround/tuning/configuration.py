@@ -29,14 +29,14 @@ class Tuning(Strict):
     base: str = Field(min_length=1)
     method: Method = "prefix"
     example: Unit = "turn"
-    epochs: int = Field(1, ge=1)
-    batch: int = Field(48, ge=1)
-    accumulate: int = Field(1, ge=1)
-    prefix: int = Field(128, ge=1)
-    rank: int = Field(8, ge=1)
-    source: int = Field(2048, ge=1)
-    target: int = Field(128, ge=1)
-    learning_rate: float = Field(LEARNING_RATES["prefix"], gt=0)
+    epochs: int = Field(default=1, ge=1)
+    batch: int = Field(default=48, ge=1)
+    accumulate: int = Field(default=1, ge=1)
+    prefix: int = Field(default=128, ge=1)
+    rank: int = Field(default=8, ge=1)
+    source: int = Field(default=2048, ge=1)
+    target: int = Field(default=128, ge=1)
+    learning_rate: float = Field(default=LEARNING_RATES["prefix"], gt=0)
     precision: Literal["float32", "bfloat16"] = "float32"
     checkpointing: bool = False
     packing: bool = False

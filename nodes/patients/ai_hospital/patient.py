@@ -35,7 +35,8 @@ class PatientWords(Strict):
     )
     text: str = Field(min_length=1)
     finished: bool = Field(
-        False, description="True only if you were told the diagnosis, reasons, treatment and what you asked about them."
+        default=False,
+        description="True only if you were told the diagnosis, reasons, treatment and what you asked about them.",
     )
 
 
