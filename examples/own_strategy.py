@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 import wardround as wr
-from graphs.strategies.recall import recall_first
+from graphs.recall import recall_first
 from nodes.asking import ask_at_stage
 from nodes.offline.votes import majority
 from nodes.workflow.case_retrieval import recall

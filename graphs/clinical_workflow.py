@@ -12,12 +12,12 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
 from graphs.contexts import clinical_context
+from graphs.decision import decision_by
 from graphs.examination import build_examination
 from graphs.history_taking import build_history_taking
+from graphs.recall import recall_first
 from graphs.referral import build_referral
 from graphs.state_graph import Graph, StateGraph
-from graphs.strategies.decision import decision_by
-from graphs.strategies.recall import recall_first
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.strategies.registry import STRATEGIES

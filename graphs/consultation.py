@@ -8,8 +8,8 @@ from langgraph.runtime import Runtime
 
 from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
+from graphs.recall import recall_first
 from graphs.state_graph import StateGraph
-from graphs.strategies.recall import recall_first
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS

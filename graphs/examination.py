@@ -7,8 +7,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from cases.vocabulary import IMAGE_CLASSES
+from graphs.decision import decision_by
 from graphs.state_graph import StateGraph
-from graphs.strategies.decision import decision_by
 from nodes.context import Context
 from nodes.state.chart import Findings
 from nodes.state.graph_states import DecidingState

@@ -6,9 +6,9 @@ from typing import Any
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.decision import decision_by
 from graphs.interview import graph as interview
 from graphs.state_graph import StateGraph
-from graphs.strategies.decision import decision_by
 from nodes.context import Context, context_of
 from nodes.state.graph_states import HistoryTakingInput, HistoryTakingOutput, HistoryTakingState
 from nodes.workflow.case_retrieval import refine

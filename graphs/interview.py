@@ -5,8 +5,8 @@ from typing import Any, Literal
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from graphs.recall import recall_first
 from graphs.state_graph import StateGraph
-from graphs.strategies.recall import recall_first
 from graphs.subgraphs import chosen
 from nodes.consultation.doctor import question
 from nodes.context import Context, context_of

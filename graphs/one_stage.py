@@ -8,8 +8,8 @@ from langgraph.graph import END, START
 from graphs.asked_roles import keys_asked
 from graphs.clinical_workflow import part_by
 from graphs.contexts import stage_context
+from graphs.recall import recall_first
 from graphs.state_graph import Graph, StateGraph
-from graphs.strategies.recall import recall_first
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.workflow.admission import admit
 from nodes.workflow.case_retrieval import refine

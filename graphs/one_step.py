@@ -3,8 +3,8 @@
 from langgraph.graph import END, START
 
 from graphs.contexts import OneStepContext
+from graphs.recall import recall_first
 from graphs.state_graph import StateGraph
-from graphs.strategies.recall import recall_first
 from nodes.consultation.final_report import report
 from nodes.state.graph_states import ClinicalInput, ConsultationState
 from nodes.workflow.admission import admit, disclose

@@ -2,8 +2,8 @@
 
 from langgraph.graph import END, START
 
+from graphs.decision import decision_by
 from graphs.state_graph import StateGraph
-from graphs.strategies.decision import decision_by
 from nodes.context import Context
 from nodes.state.chart import Findings
 from nodes.state.graph_states import DecidingState, ReferralOutput

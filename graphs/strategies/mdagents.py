@@ -6,8 +6,8 @@ from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from graphs.recall import recall_first
 from graphs.state_graph import StateGraph
-from graphs.strategies.recall import recall_first
 from graphs.subgraphs import send
 from nodes.context import Context, context_of
 from nodes.state.experts import PanelState

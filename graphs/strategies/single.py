@@ -2,8 +2,8 @@
 
 from langgraph.graph import END, START
 
+from graphs.recall import recall_first
 from graphs.state_graph import StateGraph
-from graphs.strategies.recall import recall_first
 from nodes.context import Context
 from nodes.state.experts import PanelState
 from nodes.state.stage import Decided, StageInput

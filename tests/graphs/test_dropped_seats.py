@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphs import dispute_resolution, one_step
-from graphs.strategies.decision import decision_by
+from graphs.decision import decision_by
 from llm import AnswerError
 from nodes.collaboration import director, intern
 from nodes.consultation import final_report

@@ -15,7 +15,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from graphs import clinical_workflow
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
 from graphs.contexts import ClinicalContext
-from graphs.strategies.decision import decision_by
+from graphs.decision import decision_by
 from llm.role import declared_roles
 from nodes.collaboration import director, intern
 from nodes.collaboration.director import Disputes

@@ -6,8 +6,8 @@ from langgraph.graph import END, START, StateGraph
 
 from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
+from graphs.decision import decision_by
 from graphs.patient_turn import patient_turn_of
-from graphs.strategies.decision import decision_by
 from nodes.context import Context
 from nodes.offline.votes import decision_of
 from nodes.patients.registration import patient
