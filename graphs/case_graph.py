@@ -3,12 +3,11 @@
 import copy
 import json
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from langchain_core.runnables.config import RunnableConfig, merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import RunnableConfig, merge_configs
 from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
@@ -19,7 +18,7 @@ from pydantic import BaseModel
 from graphs.drawing import Drawing
 from graphs.state_types import fields_of, types_of
 from llm import ModelSettings
-from llm.tracing import outside_tracers
+from llm.tracing import aeach_outside_tracers, each_outside_tracers, enclosing_config, is_traced, without_tracers
 from nodes.context import GraphContext
 from nodes.patients.address import AddressState
 
@@ -29,7 +28,6 @@ _SETTINGS = "wardround_settings"  # key in a checkpoint's metadata: the settings
 _RUNTIME, _INSIDE = "__pregel_runtime", "__pregel_read"
 # The task and channel under which LangGraph saves an answer until the node that asked has it.
 _DELIVERY = ("00000000-0000-0000-0000-000000000000", "__resume__")
-_END = object()
 
 
 class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -51,7 +49,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and saver.get_tuple(asked))
         parts = super(CaseGraph, graph).stream(input, config, **options)
-        return _each_outside_tracers(parts) if _is_traced() else parts
+        return each_outside_tracers(parts) if is_traced() else parts
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Run the graph; `ainvoke`, `abatch` and `astream_events` call this."""
@@ -59,7 +57,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and await saver.aget_tuple(asked))
         parts = super(CaseGraph, graph).astream(input, config, **options)
-        async for part in _aeach_outside_tracers(parts) if _is_traced() else parts:
+        async for part in aeach_outside_tracers(parts) if is_traced() else parts:
             yield part
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
@@ -120,7 +118,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return None, {}
         asked = merge_configs(self.config, config)
         if "thread_id" not in asked.get("configurable", {}):  # it may be that of the chain around
-            asked = merge_configs(_around(), asked)
+            asked = merge_configs(enclosing_config(), asked)
         threads = asked.get("configurable", {})
         return self.checkpointer if "thread_id" in threads and _INSIDE not in threads else None, asked
 
@@ -128,8 +126,8 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         self, given: Any, config: RunnableConfig | None, options: dict[str, Any], saved: CheckpointTuple | None
     ) -> tuple["CaseGraph", RunnableConfig | None, dict[str, Any]]:
         """Return the graph, config and options with which a run begins or continues."""
-        graph, config = self, _without_tracers(config)
-        around = merge_configs(_around(), config).get("configurable", {})
+        graph, config = self, without_tracers(config)
+        around = merge_configs(enclosing_config(), config).get("configurable", {})
         if _INSIDE in around:  # a graph that is watched as a node (`astream_events`) hands on what it does otherwise
             options = {"output_keys": self.output_channels, **options}
         if saved and _begins(given) and not self._continues(given, saved.checkpoint["channel_values"]):
@@ -251,45 +249,3 @@ def _settings_of(saved: CheckpointTuple) -> dict[str, Any]:
     metadata: Mapping[str, Any] = saved.metadata
     settings: dict[str, Any] = json.loads(metadata.get(_SETTINGS, "{}"))
     return settings
-
-
-def _without_tracers(config: RunnableConfig | None) -> RunnableConfig | None:
-    """Return a config without the tracers of the graph or chain that this graph is called from."""
-    return {**config, "callbacks": outside_tracers(config["callbacks"])} if config and "callbacks" in config else config
-
-
-def _around() -> RunnableConfig:
-    """Return the config of the node or chain that is running now."""
-    return var_child_runnable_config.get() or {}
-
-
-def _is_traced() -> bool:
-    callbacks = _around().get("callbacks")
-    return outside_tracers(callbacks) is not callbacks
-
-
-@contextmanager
-def _step_outside_tracers() -> Iterator[None]:
-    token = var_child_runnable_config.set(_without_tracers(_around()))
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
-
-
-def _each_outside_tracers(parts: Iterator[Any]) -> Iterator[Any]:
-    while True:
-        with _step_outside_tracers():  # not while the caller works with a part
-            part = next(parts, _END)
-        if part is _END:
-            return
-        yield part
-
-
-async def _aeach_outside_tracers(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    while True:
-        with _step_outside_tracers():
-            part = await anext(parts, _END)
-        if part is _END:
-            return
-        yield part

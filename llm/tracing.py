@@ -4,7 +4,9 @@ While `LANGSMITH_TRACING` is set, LangChain adds a tracer to every invocation th
 every state, cases and answer keys included.
 """
 
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, Callbacks
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
@@ -12,6 +14,9 @@ from langchain_core.tracers import BaseTracer, LangChainTracer
 from langchain_core.tracers.schemas import Run
 
 from llm.masking import masked
+from llm.scopes import holding
+
+Part = TypeVar("Part")
 
 
 class Untraced(LangChainTracer):
@@ -58,8 +63,12 @@ def tracers() -> list[BaseCallbackHandler]:
 
 def untraced() -> RunnableConfig | None:
     """Return a config that keeps a model call outside any graph (a judge's) untraced; None inside a graph."""
-    enclosing = var_child_runnable_config.get()
-    return None if enclosing and enclosing.get("callbacks") else {"callbacks": UNTRACED}
+    return None if enclosing_config().get("callbacks") else {"callbacks": UNTRACED}
+
+
+def enclosing_config() -> RunnableConfig:
+    """Return the config of the node or chain that is running now; empty if none is."""
+    return var_child_runnable_config.get() or {}
 
 
 def outside_tracers(callbacks: Callbacks) -> Callbacks:
@@ -75,6 +84,43 @@ def outside_tracers(callbacks: Callbacks) -> Callbacks:
     for tracer in foreign:
         kept.remove_handler(tracer)
     return kept
+
+
+def without_tracers(config: RunnableConfig | None) -> RunnableConfig | None:
+    """Return a config without the tracers of the graph or chain that a graph is called from."""
+    return {**config, "callbacks": outside_tracers(config["callbacks"])} if config and "callbacks" in config else config
+
+
+def is_traced() -> bool:
+    """Whether a graph that is called now would inherit tracers."""
+    callbacks = enclosing_config().get("callbacks")
+    return outside_tracers(callbacks) is not callbacks
+
+
+def each_outside_tracers(parts: Iterator[Part]) -> Iterator[Part]:
+    """Yield the parts of a stream, each made without the tracers around; the caller works with a part inside them."""
+    while True:
+        with _outside_tracers():
+            try:
+                part = next(parts)
+            except StopIteration:
+                return
+        yield part
+
+
+async def aeach_outside_tracers(parts: AsyncIterator[Part]) -> AsyncIterator[Part]:
+    """Yield the parts of a stream as `each_outside_tracers` does."""
+    while True:
+        with _outside_tracers():
+            try:
+                part = await anext(parts)
+            except StopAsyncIteration:
+                return
+        yield part
+
+
+def _outside_tracers() -> AbstractContextManager[object]:
+    return holding(var_child_runnable_config, without_tracers(enclosing_config()))
 
 
 def _without_state(run: Run) -> None:
