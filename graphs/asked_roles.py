@@ -45,10 +45,10 @@ def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
     """Yield the roles that a node's function refers to, itself or through helper functions (`_is_followed`)."""
     if node.name == "recruit_group" and context.specialties != "recruited":
         return
-    target = node._bound.get("stage") or node._bound.get("subject")
-    for role in _roles_in(cast(FunctionType, node._function)):
+    target = node.bound.get("stage") or node.bound.get("subject")
+    for role in _roles_in(cast(FunctionType, node.function)):
         stage = target.name if role.stages and target else role.stage
-        if node.name != "question" or stage == stage_of_doctor(context, node._bound.get("consultation", False)):
+        if node.name != "question" or stage == stage_of_doctor(context, node.bound.get("consultation", False)):
             yield role, stage
 
 

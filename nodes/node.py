@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -33,16 +33,16 @@ class Node(Runnable[Any, dict[str, Any]]):
     The function receives only the state keys of the view that it declares, see `node`.
     """
 
-    without: Without | None = None  # returns the update for a seat whose answer cannot be read; see `member`
-
-    def __init__(self, function: NodeFunction, **bound: Any) -> None:
+    def __init__(self, function: NodeFunction, without: Without | None = None, **bound: Any) -> None:
+        """Run a function with some keyword arguments fixed; ``without`` as in `member`, None if there is no group."""
         self.name = function.__name__
-        self._function = function
-        self._bound = bound
+        self.function = function
+        self.without = without
+        self.bound = bound
 
     def at(self, **bound: Any) -> "Node":
         """Return the same node with some keyword arguments fixed, such as its stage."""
-        return type(self)(self._function, **{**self._bound, **bound})
+        return type(self)(self.function, self.without, **{**self.bound, **bound})
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine to completion, even inside a running event loop."""
@@ -62,7 +62,7 @@ class Node(Runnable[Any, dict[str, Any]]):
         tell("step_started", step=step)
         with collecting_calls() as calls:
             try:
-                update = await self._function(view, runtime, **self._bound)
+                update = await self.function(view, runtime, **self.bound)
             except AnswerError as error:
                 if self.without is None or runtime.context.on_unreadable == "fail_case":
                     raise
@@ -80,8 +80,8 @@ def _path_of(config: RunnableConfig) -> str:
     return "/".join(part.partition(":")[0] for part in namespace.split("|") if not part.isdigit())
 
 
-def node(function: NodeFunction) -> Node:
-    """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph.
+def node(function: NodeFunction, without: Without | None = None) -> Node:
+    """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph; ``without`` as in `member`.
 
     Raises:
         RegistryError: the function is not a coroutine, or does not annotate its view.
@@ -99,7 +99,7 @@ def node(function: NodeFunction) -> Node:
             """LangGraph takes the node's input schema from this annotation."""
             return await self._run(view)
 
-    return NodeOfView(function)
+    return NodeOfView(function, without)
 
 
 def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]:
@@ -110,13 +110,7 @@ def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]
     Args:
         without: given the view, returns the update if the answer cannot be read even after repair.
     """
-
-    def make(function: NodeFunction) -> Node:
-        member_node = node(function)
-        member_node.__class__.without = staticmethod(without)
-        return member_node
-
-    return make
+    return partial(node, without=without)
 
 
 def at_least_one(answers: Collection[T], state: Mapping[str, Any]) -> Collection[T]:

@@ -151,14 +151,14 @@ def cast() -> dict[str, Node]:
     found = {}
     for module in pkgutil.walk_packages(nodes.__path__, "nodes."):
         for value in vars(importlib.import_module(module.name)).values():
-            if isinstance(value, Node) and value._function.__module__ == module.name:
+            if isinstance(value, Node) and value.function.__module__ == module.name:
                 found[f"{module.name.removeprefix('nodes.')}.{value.name}"] = value
     return found
 
 
 def view_of(node: Node) -> type:
-    first = next(iter(inspect.signature(node._function).parameters))
-    view: type = get_type_hints(node._function)[first]
+    first = next(iter(inspect.signature(node.function).parameters))
+    view: type = get_type_hints(node.function)[first]
     return view
 
 
