@@ -26,7 +26,7 @@ def each_general_agent(state: StageState, runtime: Runtime[Context]) -> list[Sen
     return [send("discuss", state, seat=seat + 1) for seat in range(context_of(runtime).general_agents)]
 
 
-def recall_first(state: StageState, runtime: Runtime[Context]) -> list[Send] | str:
+def recall_or_recruit(state: StageState, runtime: Runtime[Context]) -> list[Send] | str:
     """Recall similar cases only if retrieval is on."""
     return "with retrieval" if context_of(runtime).retrieval else recruit_first(state, runtime)
 
@@ -77,7 +77,7 @@ def build_stage(stage: Stage) -> "StateGraph[StageState, Context, StageInput, An
 
     # If a router returns `Send`s, the key here is only the label of the edge in drawings.
     to_group: dict[Hashable, str] = {"to be recruited": "recruit_group", "each general agent": "discuss"}
-    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", **to_group})
+    builder.add_conditional_edges(START, recall_or_recruit, {"with retrieval": "recall", **to_group})
     builder.add_conditional_edges("recall", recruit_first, to_group)
     builder.add_conditional_edges("recruit_group", each_general_agent, {"each general agent": "discuss"})
     builder.add_edge("discuss", "close_round")

@@ -23,7 +23,7 @@ def each_intern(state: ConferenceState, runtime: Runtime[Context]) -> list[Send]
     return [send("propose", state, seat=seat + 1) for seat in range(context_of(runtime).interns)]
 
 
-def recall_first(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
+def recall_or_propose(state: ConferenceState, runtime: Runtime[Context]) -> list[Send] | str:
     """Recall similar cases only if retrieval is on."""
     return "with retrieval" if context_of(runtime).retrieval else each_intern(state, runtime)
 
@@ -39,7 +39,7 @@ def build_dispute_resolution(stage: Stage) -> StateGraph[ConferenceState, Contex
     builder.add_node(discuss, build_discussion(subject).compile(name="Discussion"))
     builder.add_node(hand_on)
 
-    builder.add_conditional_edges(START, recall_first, {"with retrieval": "recall", "without": "propose"})
+    builder.add_conditional_edges(START, recall_or_propose, {"with retrieval": "recall", "without": "propose"})
     builder.add_conditional_edges("recall", each_intern, {"each intern": "propose"})
     builder.add_edge("propose", discuss)
     builder.add_edge(discuss, "hand_on")
