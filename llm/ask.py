@@ -75,7 +75,7 @@ async def ask(
         PromptError: the prompt cannot be rendered with this view.
     """
     spec = model_of(role.name, role.stage, settings.models, seat)
-    asked = Asked(role, settings, settings.language or language, spec, pictures)
+    asked = Asked(role, settings, settings.prompt_language(language), spec, pictures)
     clock, usage, call = time.perf_counter(), Usage(), asked.new_call(place)
     tell("call_started", call=call.id, stage=call.stage, role=call.role, model=spec)
     most = asked.room

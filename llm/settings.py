@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_v
 from pydantic.json_schema import SkipJsonSchema
 
 from cases.strict import OwnNumbers, PathName
-from cases.vocabulary import one_tag
+from cases.vocabulary import Language, one_tag
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.errors import ModelSpecError
 from llm.keys import key_of
@@ -101,6 +101,10 @@ class ModelSettings(OwnNumbers):
     trace_file: SkipJsonSchema[str | None] = Field(
         default=None, description="File for the full records of calls; set by the runner."
     )
+
+    def prompt_language(self, case_language: Language) -> Language:
+        """Return the language of the prompts for a case in this language."""
+        return self.language or case_language
 
     def in_epoch(self, epoch: int) -> Self:
         """Return the settings of one epoch: each has its own seed, so that epochs differ where a model samples."""

@@ -131,7 +131,7 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
     """
     dialogue, context = state["dialogue"], runtime.context
     language, question = state["presentation"].language, dialogue[-1].text
-    shown = context.language or language
+    shown = context.prompt_language(language)
     examinations, folder = state["examination_record"], state.get("picture_folder", "")
     tests = named_tests(question)
     filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False, question).texts]

@@ -68,7 +68,7 @@ async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, An
     """Ask for the patient's reply to the doctor's last turn."""
     dialogue = state["dialogue"]
     language = state["presentation"].language
-    shown = runtime.context.language or language
+    shown = runtime.context.prompt_language(language)
     reply = await ask_in_turn(
         patient,
         PatientView(

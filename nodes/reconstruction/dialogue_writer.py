@@ -145,7 +145,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
         before=[exchange for part in written for exchange in part.exchanges],
         draft=draft,
         objections=state["objections"],
-        language=context.language or note.language,
+        language=context.prompt_language(note.language),
     )
     place = f"{section.name}/revision{revisions}" if revisions else section.name
     try:
@@ -166,7 +166,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
 async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write the whole dialogue in one answer, as in the paper."""
     context, note = runtime.context, state["note"]
-    language = context.language or note.language
+    language = context.prompt_language(note.language)
     view = WholeView(note, state["roles"], state["knowledge"], state["plan"], language)
     answer = await ask(whole_author, view, context, language=note.language, place="whole")
     return {"sections": answer.sections}
@@ -176,7 +176,7 @@ async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[st
 async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write the whole dialogue from the note alone, as in the comparison of Figure 10."""
     context, note = runtime.context, state["note"]
-    view = DirectView(note, context.language or note.language)
+    view = DirectView(note, context.prompt_language(note.language))
     answer = await ask(direct_author, view, context, language=note.language, place="direct")
     return {"exchanges": answer.exchanges}
 

@@ -72,7 +72,7 @@ async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[s
         state["roles"],
         sections or [(None, state.get("exchanges", []))],
         inferred,
-        context.language or note.language,
+        context.prompt_language(note.language),
         last_words=state.get("spoken", ""),
     ).model_copy(update={"diseases": state.get("diseases") or note.diseases})
     department = note.department or (knowledge.diagnostic.department if knowledge else None)

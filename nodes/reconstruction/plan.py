@@ -62,7 +62,7 @@ class PlanState(TypedDict, total=False):
 async def plan_interview(state: PlanState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Plan the whole interview for this patient; no model calls."""
     note = state["note"]
-    language = runtime.context.language or note.language
+    language = runtime.context.prompt_language(note.language)
     ours = runtime.context.plan == "ours"
     return {"plan": fill_plan(note, state["roles"], state["knowledge"], language, ours=ours)}
 

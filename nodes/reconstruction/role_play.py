@@ -122,7 +122,7 @@ async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[
     """Take the physician's next turn; it is the last if the physician ends, or the turns are used up."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     left = context.max_turns - len(exchanges)
-    view = PhysicianView(note, exchanges, left, context.language or note.language)
+    view = PhysicianView(note, exchanges, left, context.prompt_language(note.language))
     turn = await ask(physician, view, context, language=note.language, place=f"turn{len(exchanges)}")
     concluded = turn.finished and bool(exchanges)  # the patient must have replied
     ended: Ended = "concluded" if concluded else "turn_limit" if left == 1 else ""
@@ -135,7 +135,7 @@ async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[s
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
     roles = state.get("roles") or roles_of(note)
     words_alone = context.reply_context == "words"
-    language, left = context.language or note.language, context.max_turns - len(exchanges)
+    language, left = context.prompt_language(note.language), context.max_turns - len(exchanges)
     view = PatientView(note, roles, exchanges, state["spoken"], language, left, words_alone)
     turn = await ask(patient, view, context, language=note.language, place=f"turn{len(exchanges)}")
     return {"exchanges": [*exchanges, Exchange(physician=state["spoken"], patient=turn.text)]}

@@ -93,7 +93,7 @@ async def read_items(case: Case, settings: ModelSettings) -> ReadItems:
     Raises:
         AskError: no valid answer; words that are not in the record make an answer invalid.
     """
-    shown = settings.language or case.language
+    shown = settings.prompt_language(case.language)
     view = ImportedView(
         results={label(item, shown): text for item, text in case.examinations.results.items()},
         treatment=case.key.treatment_course,

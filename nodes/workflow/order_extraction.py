@@ -52,7 +52,7 @@ extraction_agent = Role("extraction", "history_taking", "medchain/extraction", E
 async def extract_orders(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Extract the orders from the dialogue (MedChain, A.2.2: how the benchmark scores single agents)."""
     language = state["presentation"].language
-    shown = runtime.context.language or language
+    shown = runtime.context.prompt_language(language)
     orders = await ask(
         extraction_agent,
         DialogueView(

@@ -31,7 +31,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
                 for call in run.trace(result).calls
                 if call.role == "doctor" and isinstance(call.answer, dict) and "reasoning" in call.answer
             }
-            language = run.experiment.context.language or case.language
+            language = run.experiment.context.prompt_language(case.language)
             lines = _lines(answers.dialogue, thoughts, case, pictures, language)
             write_whole(out, "".join(f"{line}\n" for line in lines))
             return len(pictures)

@@ -73,7 +73,7 @@ async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSetti
     Raises:
         AskError: a judge's model could not be asked, or gave no valid answer; offline judges are rules.
     """
-    language = settings.language or case.language
+    language = settings.prompt_language(case.language)
     key = case.key
     diagnosis, reference = state["report"].diagnosis, key.diagnosis
     judged = [role.name for role in _JUDGES if model_of(role.name, role.stage, settings.models) != OFFLINE]

@@ -82,7 +82,7 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
     """First step: find the examinations that the patient's request names, if the doctor named them too."""
     language = state["presentation"].language
     dialogue = state["dialogue"]
-    view = RequestView(request=dialogue[-1].text, language=runtime.context.language or language)
+    view = RequestView(request=dialogue[-1].text, language=runtime.context.prompt_language(language))
     parsed = await ask_in_turn(reception, view, state, runtime.context)
     words = last_words(dialogue)
     items = [item for parsed_item in parsed.items for item in ordered_as(parsed_item, words)]
@@ -97,7 +97,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     """
     context, dialogue = runtime.context, state["dialogue"]
     language = state["presentation"].language
-    shown = context.language or language
+    shown = context.prompt_language(language)
     wordings = load_words("ai_hospital/words", shown)["examiner"]
     addressee: Literal["patient"] | None = "patient" if context.results_told_by == "patient" else None
     if not state["requested_items"]:

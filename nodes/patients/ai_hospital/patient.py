@@ -132,7 +132,7 @@ async def _speak(role: Role[Any], state: AiHospitalPatientState, context: Contex
             dialogue=EarlierTurns(heard[:-1]),
             question=last_words(dialogue),
             outcomes=outcomes,
-            language=context.language or language,
+            language=context.prompt_language(language),
         ),
         state,
         context,

@@ -65,7 +65,7 @@ async def introduce(state: ProfileState, runtime: Runtime[Context]) -> dict[str,
     language = state["presentation"].language
     profile = await ask(
         profile_author,
-        ProfileView(record=state["patient_record"], language=runtime.context.language or language),
+        ProfileView(record=state["patient_record"], language=runtime.context.prompt_language(language)),
         runtime.context,
         language=language,
     )

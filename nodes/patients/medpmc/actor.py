@@ -90,7 +90,7 @@ actor = Role(
 async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rewrite the patient's last turn in the persona's manner; the plain words are kept in ``plain``."""
     context, presentation, dialogue = runtime.context, state["presentation"], state["dialogue"]
-    language = context.language or presentation.language
+    language = context.prompt_language(presentation.language)
     plain = dialogue[-1].text
     view = ActorView(
         plain=plain,

@@ -58,7 +58,7 @@ technician = Role(
 async def ask_back(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask which examination is meant if the doctor's advice is vague, in fixed words."""
     dialogue, language = state["dialogue"], state["presentation"].language
-    words = load_words("medpmc/words", runtime.context.language or language)["technician"]["vague"]
+    words = load_words("medpmc/words", runtime.context.prompt_language(language))["technician"]["vague"]
     advised = dialogue[-1].model_copy(update={"action": AMBIGUOUS["advice"]})
     return {"dialogue": [*dialogue[:-1], advised, Turn(speaker="examiner", addressee="doctor", text=words)]}
 
@@ -72,7 +72,7 @@ async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, 
     """
     dialogue, language = state["dialogue"], state["presentation"].language
     words = dialogue[-1].text
-    view = RequestView(request=words, language=runtime.context.language or language)
+    view = RequestView(request=words, language=runtime.context.prompt_language(language))
     parsed = await ask_in_turn(order_desk, view, state, runtime.context)
     unnamed = [item for item in parsed.items if not is_asked_for(item, words)]
     audited = unnamed if runtime.context.result_gate == "audit" else []
@@ -84,7 +84,7 @@ async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, 
 async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Second step: look up the ordered examinations; the trace records what was found, and the doctor's action."""
     context, dialogue = runtime.context, state["dialogue"]
-    shown = context.language or state["presentation"].language
+    shown = context.prompt_language(state["presentation"].language)
     found = {item: _findings_of(item, state, context, shown) for item in state["ordered"]}
     filed = {item: entry for item, (_, entry) in found.items()}
     pictures = list({picture.file: picture for entry in filed.values() for picture in entry.pictures}.values())
@@ -116,7 +116,7 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
 async def report_results(state: ResultsState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Third step: tell the doctor the results in words, without a persona's manner."""
     dialogue, language = state["dialogue"], state["presentation"].language
-    view = OutcomesView(findings=state["findings"], language=runtime.context.language or language)
+    view = OutcomesView(findings=state["findings"], language=runtime.context.prompt_language(language))
     outcomes = await ask_in_turn(technician, view, state, runtime.context)
     turn = Turn(
         speaker="examiner",

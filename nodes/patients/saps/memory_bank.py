@@ -105,7 +105,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         facts = [fact for fact in facts if fact in history or (fact.is_result and fact in chosen)]
         action = action if facts else INEFFECTIVE[kind]
     released, is_denied = [fact.text for fact in facts], action == INEFFECTIVE["inquiry"]
-    requirement = load_prompt("saps/requirements", context.language or language).render({"action": action})[1]
+    requirement = load_prompt("saps/requirements", context.prompt_language(language)).render({"action": action})[1]
     event = Event(
         id=entry_id(context.scope, "saps", "released_memory", f"turn{turn_number(dialogue)}"),
         event="released_memory",

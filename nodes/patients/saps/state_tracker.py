@@ -163,7 +163,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
     """
     dialogue, language = state.get("dialogue", []), state["presentation"].language
     if not dialogue:
-        words = load_words("saps/words", runtime.context.language or language)["greeting"]
+        words = load_words("saps/words", runtime.context.prompt_language(language))["greeting"]
         return {"dialogue": [Turn(speaker="doctor", text=words)], "action": "Initialization"}
     if turn_number(dialogue) == 1 and not state.get("opened"):
         return {"action": "Initialization"}

@@ -23,7 +23,7 @@ def is_untracked(state: HeardState, context: Context) -> bool:
 async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Release the whole record for the turn, with no requirement but to keep to it."""
     language, everything = state["presentation"].language, facts_on_record(state)
-    requirement = load_prompt("saps/requirements", runtime.context.language or language).render({"action": ""})[1]
+    requirement = load_prompt("saps/requirements", runtime.context.prompt_language(language)).render({"action": ""})[1]
     return {
         "action": None,
         "released": [fact.text for fact in everything],
