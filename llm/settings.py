@@ -12,7 +12,8 @@ from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.errors import ModelSpecError
 from llm.keys import key_of
 from llm.model_objects import with_specs
-from llm.specs import WITHOUT_MODEL, check_models
+from llm.role import Role
+from llm.specs import OFFLINE, WITHOUT_MODEL, check_models, model_of
 from prompts import SpokenLanguage
 
 if TYPE_CHECKING:
@@ -105,6 +106,10 @@ class ModelSettings(OwnNumbers):
     def prompt_language(self, case_language: Language) -> Language:
         """Return the language of the prompts for a case in this language."""
         return self.language or case_language
+
+    def is_by_rule(self, role: Role[Any]) -> bool:
+        """Whether a role's offline rule answers, and no model or person."""
+        return model_of(role.name, role.stage, self.models) == OFFLINE
 
     def in_epoch(self, epoch: int) -> Self:
         """Return the settings of one epoch: each has its own seed, so that epochs differ where a model samples."""

@@ -18,7 +18,6 @@ from cases.vocabulary import Language
 from llm import Role, ask
 from llm.errors import AnswerError
 from llm.faults import in_words
-from llm.specs import OFFLINE, model_of
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import Exchange, FreeExchange, SectionDialogue, WholeDialogue, WrittenSection
@@ -155,7 +154,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
             raise
         return {"sections": written, "revisions": revisions + 1, "objections": []}
     written.append(WrittenSection(section=section.name, exchanges=answer.exchanges))
-    by_rule = model_of(section_author.name, section_author.stage, context.models) == OFFLINE  # would repeat itself
+    by_rule = context.is_by_rule(section_author)  # would repeat itself
     objections = [] if by_rule else await asyncio.to_thread(_objections, state, written, view.language)
     if objections and revisions < context.section_revisions:
         return {"sections": written, "revisions": revisions + 1, "objections": objections}

@@ -14,7 +14,7 @@ from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.statements import mentions
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, side_by_side
-from llm.specs import HUMAN, OFFLINE, model_of
+from llm.specs import HUMAN
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.record_answers import facts_for, wants_examination
 from nodes.patients.own_words import in_own_words, unsaid, voice_of
@@ -76,7 +76,7 @@ async def feedback_on(case: Case, state: Mapping[str, Any], settings: ModelSetti
     language = settings.prompt_language(case.language)
     key = case.key
     diagnosis, reference = state["report"].diagnosis, key.diagnosis
-    judged = [role.name for role in _JUDGES if model_of(role.name, role.stage, settings.models) != OFFLINE]
+    judged = [role.name for role in _JUDGES if not settings.is_by_rule(role)]
     by_model = reference and diagnosis_judge.name in judged
 
     async def graded() -> DiagnosisGrade | None:

@@ -16,7 +16,6 @@ from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
 from llm import Event, ModelSettings, Role
-from llm.specs import OFFLINE, model_of
 from llm.trace import entry_id, file_event
 from nodes.asking import ask_in_turn
 from nodes.context import Context
@@ -76,7 +75,7 @@ async def silence_for(
 
     It is decided here, because the generator does not see the record, and in a thread, because it computes embeddings.
     """
-    if model_of(response_generator.name, response_generator.stage, settings.models) != OFFLINE:
+    if not settings.is_by_rule(response_generator):
         return "untold"
     return await asyncio.to_thread(denial, words, language, facts)
 

@@ -15,7 +15,7 @@ from cases import Case, Problem
 from cases.files import shortened
 from llm import Role
 from llm.limits import Spent
-from llm.specs import OFFLINE, model_of
+from llm.specs import OFFLINE
 from nodes.context import Context
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
@@ -250,7 +250,7 @@ def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:
 
 def judged_by_rules(judges: Iterable[Role[Any]], context: Context, cases: Iterable[Case]) -> list[str]:
     """Note which of these judges are rules, and in which of the cases' languages they read little; empty if none."""
-    rules = [role.name for role in judges if model_of(role.name, role.stage, context.models) == OFFLINE]
+    rules = [role.name for role in judges if context.is_by_rule(role)]
     said = said_by_rules("Judged", rules, languages=sorted({case.language for case in cases}))
     return [f"{said} They are good for ranking similar systems only."] if rules else []
 
