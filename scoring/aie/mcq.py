@@ -16,10 +16,10 @@ from cases.text.words import language_of
 from cases.vocabulary import Language, given
 from llm import ModelSettings, Role, ask
 from scoring.aie.transcripts import AieTranscript
+from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import Sample
 from scoring.metrics.text_overlap import rouge_1, words
-from scoring.panel import ask_each
 
 METRIC = "MCQ_DIAGNOSIS"
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from llm.errors import ModelError
-from scoring.panel import AT_ONCE, ask_each
+from scoring.asking import AT_ONCE, ask_each
 
 
 def test_answers_and_failures_stand_in_the_order_of_the_items_however_they_come_in() -> None:

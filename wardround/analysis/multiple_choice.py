@@ -21,9 +21,9 @@ from prompts import mark
 from retrieval import kin_of, open_memory, remember
 from scoring.aie.distractors import DistractorView, distractor_writer, options, write_distractors
 from scoring.aie.mcq import METRIC, McqView, Question, answer_questions, interactive_diagnosis, mcq_diagnosis
+from scoring.asking import ask_each
 from scoring.metrics.diagnosis_grade import DIFFERENT, SAME, name_agreement
 from scoring.metrics.samples import Sample
-from scoring.panel import ask_each
 from wardround.analysis.rescoring import context_for
 from wardround.config.experiment import ConfigurationError
 from wardround.store.recorded_run import find_run

@@ -36,6 +36,7 @@ from scoring.aie.export import aie_record
 from scoring.aie.simulator import score_simulator
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, record_of, tracking_by_part
 from scoring.aie.transcripts import CODES, SimulatorReply, SimulatorTest, each_test
+from scoring.asking import ask_each
 from scoring.medpmc.judges import MedPmcView, patient_judge, persona_judge, view
 from scoring.medpmc.patient_judgements import actor_judgement, as_consultations, patient_judgement, standard
 from scoring.metrics.samples import Definition, Sample, of_epoch
@@ -51,7 +52,6 @@ from scoring.mvme.reply_judges import (
     reply_view,
     shares,
 )
-from scoring.panel import ask_each
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from cases import Case, Problem
     from llm import ModelSettings
-    from scoring.panel import Asked, Found
+    from scoring.asking import Asked, Found
 
 
 def read(file: str, ids: "Sequence[str] | None" = None) -> "list[Case]":
@@ -50,7 +50,7 @@ def ask_about(
     from cases.validation import in_a_line
     from llm import ModelSettings
     from llm.specs import HUMAN, check_models
-    from scoring.panel import ask_each
+    from scoring.asking import ask_each
     from wardround.run.own_loop import run_alone
 
     option, role = who

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from scoring.metrics.agreement import alpha, alpha_of_drawn, cohen_kappa
 from scoring.metrics.comparison import spearman
 from scoring.metrics.samples import case_of, mean
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
-from scoring.panel import alpha, alpha_of_drawn, cohen_kappa
 from wardround.analysis.summary import few_cases_note
 from wardround.printing import first_of
 from wardround.rating.items import Key

@@ -7,8 +7,8 @@ from itertools import chain, combinations
 from typing import Any
 
 from cases import Case
+from scoring.metrics.agreement import cohen_kappa
 from scoring.metrics.samples import mean, over_cases
-from scoring.panel import cohen_kappa
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.agreement import Votes, disagreements, narrow_notes, resampled_interval, votes_by_question
 from wardround.rating.items import Item, Key

@@ -14,10 +14,10 @@ from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_s
 from scoring.aie.suite import suite
 from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest
+from scoring.metrics.agreement import cohen_kappa
 from scoring.metrics.comparison import holm, paired_difference
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, mean, of_epoch, over_cases
 from scoring.metrics.statistics import Estimate
-from scoring.panel import cohen_kappa
 from wardround.analysis.paired import scored_or_wrong
 from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts

@@ -7,7 +7,7 @@ import pytest
 
 from cases import load_cases
 from prompts import load_words
-from scoring.panel import cohen_kappa
+from scoring.metrics.agreement import cohen_kappa
 from tests.support.commands import wardround
 from tests.support.serving import serving
 from tests.wardround.rating.test_rating import ask

@@ -12,6 +12,7 @@ import typer
 from cases import Problem
 from cases.dialogue_files import is_place, read_dialogues
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
+from scoring.asking import ask_each
 from scoring.clini_eval.demonstration import why_not
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.clini_eval.instructor import score_clini_eval
@@ -28,7 +29,6 @@ from scoring.clini_eval.points import (
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate
-from scoring.panel import ask_each
 from wardround.analysis.summary import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from llm.specs import OFFLINE
+from scoring.asking import ask_each
 from scoring.consultation import reference_parts
 from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
-from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import (
     ExtraTable,

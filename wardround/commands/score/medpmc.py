@@ -11,6 +11,7 @@ import typer
 
 from cases.text.words import language_of
 from llm import Role
+from scoring.asking import ask_each
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view, with_images_only
 from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, information_by_round, score_medpmc, support
 from scoring.medpmc.suite import suite
@@ -18,7 +19,7 @@ from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
 from scoring.metrics.samples import PERCENT, Sample, Samples, by_dialogue, case_of, estimates, known, mean
 from scoring.metrics.statistics import Estimate, estimate_columns
-from scoring.panel import Verdict, agreement, ask_each, ask_panel
+from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, asked_of_rules, of_each
 from wardround.commands.score.rescored import scores_of_run

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from llm.specs import OFFLINE
+from scoring.asking import ask_each
 from scoring.metrics.samples import Definition, over_cases
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import judges
@@ -21,7 +22,6 @@ from scoring.mvme.transcripts import (
     kind_of,
     read_evaluations,
 )
-from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import (
     ExtraTable,

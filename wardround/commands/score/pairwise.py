@@ -18,8 +18,8 @@ from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Consultation, Duel, View, compare, length_bias, position_bias, tally
 from scoring.aie.tournament import Rater, Verdict
 from scoring.aie.transcripts import AieTranscript
+from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
-from scoring.panel import ask_each
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder, separated
 from wardround.commands.score.aie import read_kept
