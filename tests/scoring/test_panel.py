@@ -5,6 +5,7 @@ import pytest
 from pydantic import BaseModel
 
 from llm import AnswerError, ModelSettings, ModelSpecError, Role
+from scoring import panel
 from scoring.panel import Verdict, ask_panel
 from tests.scoring.transcripts_of_ours import medpmc
 
