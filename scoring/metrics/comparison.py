@@ -1,25 +1,16 @@
-"""Compare two runs on the same cases, and metrics with each other and with people: tests, corrections, correlations."""
+"""Compare two runs on the same cases: differences with tests, and corrections for several of them."""
 
 import math
-import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from pathlib import Path
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from statistics import fmean, stdev
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import Field
 
-from cases import Problem
 from cases.strict import Strict
-from scoring.metrics.statistics import NORMAL, RESAMPLES, SEED, Ends, Estimate, estimate
-from scoring.records import read_sheet
+from scoring.metrics.statistics import NORMAL, RESAMPLES, SEED, Estimate, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scoring.metrics.statistics import Vector
 
 Name = TypeVar("Name", bound=Hashable)
@@ -27,8 +18,6 @@ Scores = Mapping[str, Sequence[float]]  # by case, one value per epoch
 _DIGITS = 9  # of differences and the ends of their intervals, so that 0.7 and 0.1 equal two of 0.4
 _ENUMERATED = 13  # number of differing cases up to which all signs are tried: 8,192, fewer than the random ones
 _MAX_SIGNED = 1 << 22  # differences held at a time, with some 60 bytes each
-_DECIMAL_COMMA = re.compile(r"([-+]?\d+),(\d{1,2})")  # 1,000 may be a thousand, and stays no number
-_PERMUTED = 100  # number of pairs up to which the p of a correlation is permuted
 
 
 class PairedDifference(Strict):
@@ -118,10 +107,10 @@ def permutation_p(differences: Sequence[float]) -> float | None:
         return 1.0
     if len(differing) <= _ENUMERATED:
         values = differing
-    return _permuted_p(values, lambda signed, axis: np.abs(np.sum(signed, axis=axis)), "samples")
+    return permuted_p(values, lambda signed, axis: np.abs(np.sum(signed, axis=axis)), "samples")
 
 
-def _permuted_p(
+def permuted_p(
     values: "Vector", statistic: "Callable[[Vector, int], Vector]", kind: Literal["samples", "pairings"]
 ) -> float:
     """Return the share of all (or 10,000 random) permutations with a statistic at least as large as observed.
@@ -164,7 +153,7 @@ def wilcoxon_p(differences: Sequence[float]) -> float | None:
     if number > _ENUMERATED:
         return float(wilcoxon(values, zero_method="pratt").pvalue)
     values, ranks = values[differing], rankdata(np.abs(values))[differing]
-    return _permuted_p(values, lambda signed, axis: np.abs(np.sum(np.sign(signed) * ranks, axis=axis)), "samples")
+    return permuted_p(values, lambda signed, axis: np.abs(np.sum(np.sign(signed) * ranks, axis=axis)), "samples")
 
 
 def equivalence_p(differences: Sequence[float], margin: float) -> float | None:
@@ -218,106 +207,3 @@ def false_discovery(p_values: Mapping[Name, float | None]) -> dict[Name, float |
 
     rates = dict(zip(known, false_discovery_control(list(known.values())).tolist(), strict=True))
     return {name: rates.get(name) for name in p_values}
-
-
-@dataclass(frozen=True)
-class Correlation:
-    """Spearman's rank correlation in [-1, 1], its two-sided p, the number of pairs and a 95 % interval.
-
-    None where undefined.
-    """
-
-    rho: float | None
-    p: float | None
-    n: int
-    ci95: tuple[float, float] | None = None
-
-
-def spearman(pairs: Sequence[tuple[float, float]]) -> Correlation:
-    """Return Spearman's correlation of paired values; undefined under three pairs, or if one side is constant.
-
-    p: the share of orders of one side that correlate as strongly: of all orders up to seven pairs, of 10,000 random
-    ones with a fixed seed up to 100 pairs, by Student's t beyond. Interval, from four pairs on: Fisher's transformation
-    with the variance ``(1 + rho^2 / 2) / (n - 3)`` (Bonett and Wright 2000); for a perfect order, that of the nearest
-    imperfect one, extended to the end of the scale.
-    """
-    import numpy as np
-    from scipy.stats import rankdata, spearmanr
-
-    n = len(pairs)
-    left, right = (rankdata(np.round(side, 9)) for side in zip(*pairs, strict=True)) if pairs else ((), ())
-    if n < 3 or len(set(left)) == 1 or len(set(right)) == 1:
-        return Correlation(None, None, n)
-    found = spearmanr(left, right)
-    rho, p = float(found.statistic), float(found.pvalue)
-    if n <= _PERMUTED:
-        order = np.lexsort((right, left))
-        one, other = left[order] - np.mean(left), right[order] - np.mean(right)
-        p = _permuted_p(one, lambda values, axis: np.abs(np.sum(values * other, axis=axis)), "pairings")
-    return Correlation(rho, p, n, _interval(rho, n))
-
-
-def _interval(rho: float, n: int) -> tuple[float, float] | None:
-    if n < 4:
-        return None
-    most = 1 - 12 / (n * (n * n - 1))  # after two neighbours are exchanged
-    inner = max(-most, min(most, rho))
-    reach = NORMAL * math.sqrt((1 + inner * inner / 2) / (n - 3))
-    low, high = (math.tanh(math.atanh(inner) + side * reach) for side in (-1, 1))
-    is_perfect = abs(rho) - most > 1e-12  # beyond rounding
-    return (-1.0 if is_perfect and rho < 0 else low, 1.0 if is_perfect and rho > 0 else high)
-
-
-def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
-    """Return the correlation of every two columns over the cases that both have (AIE, figure 5)."""
-    return {
-        (one, other): spearman([(left[case], right[case]) for case in left if case in right])
-        for (one, left), (other, right) in combinations(columns.items(), 2)
-    }
-
-
-def read_human_scores(
-    path: str | Path, ends: Mapping[str, Ends | None] = MappingProxyType({})
-) -> tuple[dict[str, dict[str, float]], list[Problem]]:
-    """Read people's scores from a CSV file: a ``case`` column, and one column per thing scored.
-
-    An empty cell is no score, nor is NA, as R writes it. Decimals may have a comma, as where Excel parts cells by
-    semicolons. A case with several rows (several people) gets the mean of its scores. ``ends`` gives the
-    lowest and highest score of a column, where known; a score beyond is a problem.
-
-    Returns:
-        The score of each case by column, and the problems; faulty cells are left out.
-    """
-    columns, rows, problems = read_sheet(Path(path), ("case",))
-    found: dict[str, dict[str, list[float]]] = {name: {} for name in columns if name != "case"}
-    for line, row in rows:
-        if not row["case"]:
-            problems.append(Problem(str(path), line, "case", "expected the id of the scored case"))
-            continue
-        for name, by_case in found.items():
-            if (cell := row[name]) in ("", "NA"):
-                continue
-            try:
-                comma = _DECIMAL_COMMA.fullmatch(cell)
-                value = float(f"{comma[1]}.{comma[2]}" if comma else cell)
-                if not math.isfinite(value):
-                    raise ValueError
-            except ValueError:
-                problems.append(Problem(str(path), line, name, f"expected a number, such as 3 or 3.5, found {cell!r}"))
-                continue
-            if (scale := ends.get(name)) and not scale[0] <= value <= scale[1]:
-                problems.append(Problem(str(path), line, name, f"expected {scale[0]:g} to {scale[1]:g}, found {cell}"))
-                continue
-            by_case.setdefault(row["case"], []).append(value)
-    return {
-        name: {case: fmean(values) for case, values in by_case.items()} for name, by_case in found.items()
-    }, problems
-
-
-def unknown_cases(path: str | Path, judged: Iterable[str], known: Iterable[str]) -> str:
-    """Return a sentence on the cases of people's scores that are not among those here; empty if there are none."""
-    cases = {*judged}
-    if not (unknown := sorted(cases - {*known})):
-        return ""
-    listed = ", ".join([*unknown[:3], *(["..."] if len(unknown) > 3 else [])])
-    return f"{path}: left out, as they are not among the cases here: {len(unknown)} of {len(cases)} ({listed})"

@@ -7,7 +7,7 @@ import pytest
 from cases import CaseFileError
 from cases.note_files import read_notes
 from cases.sheets import SheetError, sheet_rows
-from scoring.metrics.comparison import read_human_scores
+from scoring.human_scores import read_human_scores
 from scoring.metrics.icd10_terms import TermListError, load_terms
 from tests.support.pictures import PNG
 

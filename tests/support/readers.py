@@ -14,8 +14,8 @@ from cases.importers import import_cases
 from cases.note_files import read_notes
 from llm.replies import find_json
 from scoring.aie.transcripts import AieTranscript, SimulatorTest, read_aie, read_simulator_tests
+from scoring.human_scores import read_human_scores
 from scoring.medpmc.transcripts import MedPmcTranscript, read_medpmc
-from scoring.metrics.comparison import read_human_scores
 from scoring.mvme.transcripts import Collaboration, read_collaborations, read_evaluations, read_references, read_reports
 from tests.support.schema_sampler import sample
 from wardround.config.experiment import ConfigurationError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scoring.metrics.agreement import alpha, alpha_of_drawn, cohen_kappa
-from scoring.metrics.comparison import spearman
+from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import case_of, mean
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES

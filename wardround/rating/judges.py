@@ -13,7 +13,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
-from scoring.metrics.comparison import paired_difference, read_human_scores, spearman, unknown_cases
+from scoring.human_scores import read_human_scores, unknown_cases
+from scoring.metrics.comparison import paired_difference
+from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore

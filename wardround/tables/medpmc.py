@@ -10,7 +10,7 @@ from nodes.patients.medpmc.personas import Persona, drawn, profession_of
 from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
 from scoring.medpmc.metrics import Gathered, Shares, curves
-from scoring.metrics.comparison import spearman
+from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import PERCENT, case_of, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words

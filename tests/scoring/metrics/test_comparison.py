@@ -1,6 +1,4 @@
 import itertools
-import math
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -10,17 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.metrics.comparison import (
-    Correlation,
     equivalence_p,
     false_discovery,
     holm,
     needed_cases,
     paired_difference,
     permutation_p,
-    read_human_scores,
-    spearman,
-    spearman_matrix,
-    unknown_cases,
     wilcoxon_p,
 )
 
@@ -124,38 +117,6 @@ def test_holm_never_lowers_a_p_and_keeps_their_order(p_values: dict[str, float])
         assert all((corrected[other] or 0) >= value for other in p_values if p_values[other] > p)
 
 
-def test_spearman_is_that_of_scipy_and_undefined_without_variation() -> None:
-    pairs = [(1.0, 10.0), (2.0, 30.0), (3.0, 20.0), (4.0, 40.0)]
-    theirs = scipy.stats.spearmanr([pair[0] for pair in pairs], [pair[1] for pair in pairs])
-    found = spearman(pairs)
-    assert (found.rho, found.n) == (pytest.approx(theirs.statistic), 4)
-    draw = Random(6)
-    many = [(draw.random(), draw.random()) for _ in range(120)]
-    assert spearman(many).p == pytest.approx(scipy.stats.spearmanr(many).pvalue)
-    assert spearman(pairs[:2]) == Correlation(None, None, 2)
-    assert spearman([(1.0, value) for value in (1.0, 2.0, 3.0)]) == Correlation(None, None, 3)
-
-
-def test_the_p_of_a_correlation_of_few_pairs_is_exact() -> None:
-    assert spearman([(1, 1), (2, 2), (3, 3)]).p == pytest.approx(1 / 3)
-    assert spearman([(number, -number) for number in range(5)]).p == pytest.approx(2 / 120)
-    assert spearman([(number, number) for number in range(30)]).p == pytest.approx(1 / 10_001)
-
-
-def test_the_intervals_of_correlations_cover_them() -> None:
-    generator, true, covered = np.random.default_rng(2), 6 / math.pi * math.asin(0.4), 0
-    for _ in range(TRIALS):
-        one, noise = generator.normal(size=(2, 6))
-        ci95 = spearman(list(zip(one.tolist(), (0.8 * one + 0.6 * noise).tolist(), strict=True))).ci95
-        covered += ci95 is not None and ci95[0] <= true <= ci95[1]
-    assert 0.92 <= covered / TRIALS <= 0.995
-    low, high = spearman([(number, number) for number in range(8)]).ci95 or (0, 0)
-    assert 0.5 < low < 1 == high
-    exchanged = spearman([(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 7), (7, 6)]).ci95 or (0, 0)
-    assert low == pytest.approx(exchanged[0]) and exchanged[1] < 1
-    assert spearman([(1, 1), (2, 2), (3, 3)]).ci95 is None
-
-
 def test_the_permutation_test_keeps_its_level() -> None:
     generator = np.random.default_rng(3)
     drawn = generator.choice([-1, 1], (TRIALS, 8)) * generator.beta(1, 4, (TRIALS, 8))
@@ -216,65 +177,3 @@ def test_false_discovery_is_that_of_benjamini_and_hochberg() -> None:
         {"a": 0.03, "b": 0.04, "c": 0.04, "none": None}
     )
     assert false_discovery({}) == {} and false_discovery({"none": None}) == {"none": None}
-
-
-def test_a_matrix_correlates_over_the_cases_that_both_have() -> None:
-    columns = {
-        "x": {"1": 1.0, "2": 2.0, "3": 3.0},
-        "y": {"3": 9.0, "1": 5.0, "2": 7.0, "4": 0.0},
-        "z": {"1": 3.0, "2": 2.0, "3": 1.0},
-    }
-    matrix = spearman_matrix(columns)
-    assert {pair: found.rho for pair, found in matrix.items()} == pytest.approx(
-        {("x", "y"): 1, ("x", "z"): -1, ("y", "z"): -1}
-    )
-
-
-def test_peoples_scores_are_read_and_averaged_over_people(tmp_path: Path) -> None:
-    file = tmp_path / "people.csv"
-    file.write_text("case,clear,total\n1,3,\n1,4,5\n2,,1\n", "utf-8")
-    assert read_human_scores(file) == ({"clear": {"1": 3.5}, "total": {"1": 5.0, "2": 1.0}}, [])
-
-
-def test_peoples_scores_are_read_as_r_and_excel_of_other_countries_write_them(tmp_path: Path) -> None:
-    file = tmp_path / "people.csv"
-    file.write_text("Case;clear\n1;3,5\n2;NA\n3;-0,25\n", "utf-8")
-    assert read_human_scores(file) == ({"clear": {"1": 3.5, "3": -0.25}}, [])
-    file.write_text("case;clear\n1;1,000\n", "utf-8")
-    (problem,) = read_human_scores(file)[1]
-    assert problem.message == "expected a number, such as 3 or 3.5, found '1,000'", "which may be a thousand"
-
-
-@pytest.mark.parametrize(("encoding", "separator"), [("utf-8-sig", ";"), ("utf-8", "\t"), ("utf-16", "\t")])
-def test_a_sheet_is_read_as_spreadsheets_export_it(tmp_path: Path, encoding: str, separator: str) -> None:
-    file = tmp_path / "people.csv"
-    rows = [["case", " clear "], ["一", "3"], ["", " "], ["2", "4"], ["", ""]]
-    file.write_bytes("".join(f"{separator.join(row)}\r\n" for row in rows).encode(encoding))
-    assert read_human_scores(file) == ({"clear": {"一": 3.0, "2": 4.0}}, [])
-
-
-@pytest.mark.parametrize(
-    ("content", "where"),
-    [
-        ("case,clear\n1,good\n", ("line 2", "clear")),
-        ("case,clear\n1,nan\n", ("line 2", "clear")),
-        ("id,clear\n1,2\n", ("line 1", "case")),
-        ("", ("line 1", "case")),
-        ("case,clear\n1,0,5\n", ("line 2", "")),
-        ("case,clear\n,5\n", ("line 2", "case")),
-    ],
-)
-def test_a_faulty_file_of_peoples_scores_is_named(tmp_path: Path, content: str, where: tuple[str, str]) -> None:
-    file = tmp_path / "people.csv"
-    file.write_text(content, "utf-8")
-    (problem,) = read_human_scores(file)[1]
-    assert (problem.record, problem.field) == where
-    assert read_human_scores(tmp_path / "nowhere.csv")[1]
-
-
-def test_cases_of_peoples_scores_that_are_not_here_are_counted_and_named() -> None:
-    assert unknown_cases("people.csv", ["a", "b"], ["b", "a"]) == ""
-    assert unknown_cases("people.csv", "abcde", "a") == (
-        "people.csv: left out, as they are not among the cases here: 4 of 5 (b, c, d, ...)"
-    )
-    assert unknown_cases("people.csv", "abcd", "a").endswith("3 of 4 (b, c, d)")

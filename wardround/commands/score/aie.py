@@ -20,7 +20,7 @@ from scoring.aie.metrics import (
 )
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.comparison import spearman
+from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse

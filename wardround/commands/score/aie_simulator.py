@@ -14,7 +14,7 @@ from scoring.aie.simulator import (
     unanswered,
 )
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
-from scoring.metrics.comparison import spearman
+from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import Definition
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import (

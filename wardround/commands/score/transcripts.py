@@ -14,8 +14,10 @@ from llm import ModelSettings, ModelSpecError
 from llm.blocks import ModelBlock
 from llm.specs import HUMAN, check_models
 from scoring.aie.transcripts import AieTranscript
+from scoring.human_scores import read_human_scores, unknown_cases
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.comparison import holm, paired_difference, read_human_scores, spearman_matrix, unknown_cases
+from scoring.metrics.comparison import holm, paired_difference
+from scoring.metrics.correlation import spearman_matrix
 from scoring.metrics.samples import Sample, Samples, by_case, case_means, case_of
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import rouge_1, words
