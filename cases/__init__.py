@@ -1,7 +1,8 @@
 """Cases (patient record, examination results, answer key), the closed vocabularies, and the importers."""
 
 from cases.case import AnswerKey, Case, ExaminationRecord, Image, PatientRecord, Provenance
-from cases.files import CaseFileError, Problem, check_cases, load_cases, save_cases
+from cases.files import CaseFileError, check_cases, load_cases, save_cases
+from cases.problems import Problem
 
 __all__ = [
     "AnswerKey",

@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.dialogues import NO_LANGUAGE, PATIENT, PHYSICIAN, Dialogue
-from cases.files import Problem
 from cases.importers.source import Record, Source
 from cases.note_files import mts_note
+from cases.problems import Problem
 from cases.text.words import written_in
 
 _SPEAKERS = {

@@ -1,91 +1,25 @@
-"""Read and write cases as JSON lines; every problem names its file, line and field."""
+"""Read and write files of cases; every problem names its file, line and field."""
 
-import errno
 import hashlib
 import json
 import os
 import pickle
-import re
 import shutil
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar, get_args
-
-from pydantic import BaseModel, ValidationError
+from typing import get_args
 
 from cases.case import Case, Split
+from cases.json_lines import parsed_lines
 from cases.pictures import picture_fault, picture_faults
-from cases.validation import InputError, faults, is_unknown_field, nearest, unpiped, unreadable
+from cases.problems import Problem
+from cases.validation import InputError, is_unknown_field, nearest
+from cases.whole_files import replacing
 
 BUILTIN = "builtin"
-Model = TypeVar("Model", bound=BaseModel)
-
-Severity = Literal["error", "warning"]
-_LACKING = ("Field required", "Fields required")
-_EXPECTED = "expected JSON lines, a JSON list, or objects one after the other"
-_BETWEEN = re.compile(r"\s*,?\s*")  # what stands between two objects in a row
-_NAMED = 3  # records listed individually for an error that many share
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A fault of one record: where it is, and how to fix it.
-
-    An error means that the record cannot be used; a warning, that part of it was ignored or changed.
-    """
-
-    file: str
-    record: str
-    field: str
-    message: str
-    severity: Severity = "error"
-
-    def __str__(self) -> str:
-        where = ", ".join(part for part in (self.file, self.record, self.field) if part)
-        return f"{where}: {self.message}"
-
-    @property
-    def lacking(self) -> list[str]:
-        """The required fields that the record lacks, if that is the fault."""
-        return self.field.split(", ") if self.message in _LACKING else []
-
-
-def shortened(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems; of an error that many records share, only the first few and a count of the others."""
-    problems = list(problems)
-    kinds = [(problem.file, problem.field, problem.message, problem.severity) for problem in problems]
-    shared = Counter(kinds)
-    left, shown = shared.copy(), list[Problem]()
-    for problem, kind in zip(problems, kinds, strict=True):
-        left[kind] -= 1
-        if problem.severity == "warning" or shared[kind] - left[kind] <= _NAMED or shared[kind] == _NAMED + 1:
-            shown.append(problem)
-        elif not left[kind]:
-            shown.append(replace(problem, record=f"and {shared[kind] - _NAMED} more"))
-    return shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithProblems:
-    """Base class of results that carry the problems found while reading."""
-
-    problems: list[Problem]
-
-    @property
-    def errors(self) -> list[Problem]:
-        """The problems that make a record unusable."""
-        return [problem for problem in self.problems if problem.severity == "error"]
-
-    @property
-    def warnings(self) -> list[Problem]:
-        """The problems in spite of which a record was read."""
-        return [problem for problem in self.problems if problem.severity == "warning"]
 
 
 class CaseFileError(InputError):
@@ -215,42 +149,6 @@ def _is_foreign(problem: Problem) -> bool:
     return bool(problem.record) and (not problem.field or of_patient)
 
 
-def unless_linked(path: str, flags: int) -> int:
-    """Open a file (an opener for ``open``), but no link: a directory received from others may link to any file."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-
-
-def is_device(path: Path) -> bool:
-    """Whether a path is a device or a pipe, in whose place no file is written."""
-    return path.exists() and not (path.is_file() or path.is_dir())
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Write to a temporary file that replaces ``path`` at the end of the block; the file is whole or unchanged.
-
-    Raises:
-        OSError: it cannot be written; the path is named, and not the temporary file, which is removed.
-    """
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if is_device(path):  # who may write anywhere would leave a file where /dev/null was
-        raise OSError(errno.EINVAL, "is a device or a pipe; name a file", str(path))
-    draft = path.with_name(f".{path.name}.part")
-    out = open(draft, "wb", opener=unless_linked)  # noqa: SIM115 - closing it may fail too, on a full disk
-    try:
-        with out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        draft.replace(path)
-    except BaseException as error:
-        draft.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:  # the system names no file on a full disk
-            error.filename = str(path)
-        raise
-
-
 def save_cases(cases: Iterable[Case], path: str | Path) -> None:
     """Write cases and their pictures as JSON lines, atomically: to a draft file that is then renamed.
 
@@ -278,125 +176,6 @@ def _with_pictures(case: Case, target: Path) -> Case:
             image = image.model_copy(update={"file": picture.relative_to(folder).as_posix()})
         images.append(image)
     return case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": images})})
-
-
-def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | list[Problem]]]:
-    """Parse JSON lines, a JSON list, or objects in a row; yield each one's place with the object or its problems.
-
-    A key that occurs twice in one object is a problem.
-    """
-    try:
-        text = None if _is_lines(unpiped(path)) else path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        yield "", [Problem(str(path), "", "", unreadable(error, "UTF-8 JSON lines"))]
-        return
-    if text is not None and text.lstrip().startswith("["):
-        yield from (("", [problem]) for problem in _repeated_keys(path, "", text))
-    for place, line in _each_line(path) if text is None else _documents(text):
-        try:
-            found = model.model_validate_json(line)
-            yield place, _repeated_keys(path, place, line) or found
-        except ValidationError as error:
-            faulty = validation_problems(path, place or "whole file", error, model)
-            yield place, faulty if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in faulty]
-
-
-def _repeated_keys(path: Path, place: str, text: str) -> list[Problem]:
-    """Return a problem for each key that occurs twice in one object, as JSON is read with the last one alone."""
-    repeated: list[str] = []
-
-    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            repeated.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        return found
-
-    with suppress(ValueError, RecursionError):  # what cannot be read so is told elsewhere
-        json.loads(text, object_pairs_hook=kept)
-    message = "occurs twice in one object, of which only one can be read; keys must be unique"
-    return [Problem(str(path), place, key, message) for key in repeated]
-
-
-def _is_lines(path: Path) -> bool:
-    """Whether a file holds a record in each line, and can be read twice (unlike a pipe) and to its end."""
-    if not path.is_file():
-        return False
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            return are_records(lines)
-    except UnicodeDecodeError:
-        return False  # reading the whole text then says at which byte
-
-
-def are_records(lines: Iterable[str]) -> bool:
-    """Whether each line is a record, cut off ones included; otherwise they are one document, or objects in a row.
-
-    Lines of one object spread over many are mostly a lone bracket or end in a continuation.
-    """
-    counts = Counter(
-        line.startswith("{") and len(line) > 1 and not line.endswith((",", "]", "{", "["))
-        for line in map(str.strip, lines)
-        if line
-    )
-    return counts[True] >= counts[False]
-
-
-def _each_line(path: Path) -> Iterator[tuple[str, str]]:
-    with path.open(encoding="utf-8-sig") as lines:
-        yield from numbered_lines(line.removesuffix("\n") for line in lines)
-
-
-def _documents(text: str) -> Iterator[tuple[str, str]]:
-    if text.lstrip().startswith("["):
-        try:
-            entries = json.loads(text)
-        except (ValueError, RecursionError):
-            yield "", text
-        else:
-            yield from ((f"entry {number}", json.dumps(entry)) for number, entry in enumerate(entries, start=1))
-    elif are_records(text.split("\n")):
-        yield from numbered_lines(text.split("\n"))
-    elif objects := objects_in(text):
-        yield from ((f"object {number}", each) for number, each in enumerate(objects, start=1))
-    else:
-        yield "", text
-
-
-def objects_in(text: str) -> list[str]:
-    """Return the objects of a text that holds one after the other, over several lines each; empty if it does not."""
-    found: list[str] = []
-    decoder, end = json.JSONDecoder(), 0
-    while (gap := _BETWEEN.match(text, end)) and text.startswith("{", gap.end()):
-        try:
-            end = decoder.raw_decode(text, gap.end())[1]
-        except (ValueError, RecursionError):
-            return []
-        found.append(text[gap.end() : end])
-    return found if gap and gap.end() == len(text) else []
-
-
-def numbered_lines(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the non-blank lines, each with its place.
-
-    Lines are those of a file, or of a text split at a line feed: case text may hold the other separators that
-    ``splitlines`` knows (U+2028, U+0085).
-    """
-    return ((f"line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
-
-
-def validation_problems(path: str | Path, record: str, error: ValidationError, of: Any = None) -> list[Problem]:
-    """Turn a validation error into problems, one per field; several missing fields become one problem.
-
-    ``of`` is the type that did not fit, of which an unknown field suggests another.
-    """
-    found = [(".".join(map(str, detail["loc"])), detail) for detail in faults(error, of)]
-    lacking = [field for field, detail in found if detail["type"] == "missing"]
-    problems = [
-        Problem(str(path), record, field, detail["msg"])
-        for field, detail in found
-        if len(lacking) < 2 or field not in lacking
-    ]
-    return [*([Problem(str(path), record, ", ".join(lacking), "Fields required")] if lacking[1:] else []), *problems]
 
 
 def _paths(source: str | Path) -> list[Path]:

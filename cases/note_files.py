@@ -10,12 +10,13 @@ from pydantic import ValidationError
 
 from cases.case import Case
 from cases.dialogues import NO_LANGUAGE
-from cases.files import BUILTIN, CaseFileError, Problem, load_cases
+from cases.files import BUILTIN, CaseFileError, load_cases
 from cases.importers.agentclinic import import_agentclinic
 from cases.importers.ai_hospital import import_ai_hospital
 from cases.importers.medqa import medqa_notes
 from cases.importers.source import Record, Source
 from cases.notes import Note, note_of
+from cases.problems import Problem
 from cases.text.note_sections import note_sections
 from cases.text.words import written_in
 

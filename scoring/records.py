@@ -10,8 +10,8 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from cases import Problem
-from cases.files import WithProblems, validation_problems
 from cases.importers.source import Source
+from cases.problems import WithProblems, validation_problems
 from cases.sheets import SheetError, sheet_rows
 
 

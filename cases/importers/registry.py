@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from cases.case import AnswerKey, Case, ExaminationRecord, PatientRecord, Provenance
-from cases.files import validation_problems
 from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
+from cases.problems import validation_problems
 from cases.registry import Registry, check_function, check_named
 from cases.validation import in_a_line, line_in, unreadable
 

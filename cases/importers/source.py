@@ -13,16 +13,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from cases.case import Case
-from cases.files import (
-    Problem,
-    Severity,
-    WithProblems,
-    are_records,
-    numbered_lines,
-    objects_in,
-    validation_problems,
-)
+from cases.json_lines import are_records, numbered_lines, objects_in
 from cases.pictures import picture_fault
+from cases.problems import Problem, Severity, WithProblems, validation_problems
 from cases.sheets import SheetError, sheet_rows
 from cases.text.sentences import entries_of
 from cases.validation import kind_of_bytes, unpiped, unreadable

@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from cases import Case
-from cases.files import Problem
+from cases.problems import Problem
 from cases.text.record_sentences import facts_of
 from cases.vocabulary import Language
 from nodes.patients.saps.state_tracker import Action

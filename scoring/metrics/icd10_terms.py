@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from cases.files import replacing
 from cases.sheets import SheetError, sheet_rows
 from cases.user_cache import cache_folder
 from cases.validation import InputError, state_of
+from cases.whole_files import replacing
 
 if TYPE_CHECKING:
     import numpy as np

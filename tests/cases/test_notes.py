@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from cases import CaseFileError, PatientRecord, load_cases
-from cases.files import Problem
 from cases.note_files import read_notes
 from cases.notes import Note, note_of, who_is
+from cases.problems import Problem
 from cases.text.note_sections import note_sections, read_sections
 from cases.text.sentences import sentences
 from cases.vocabulary import Language

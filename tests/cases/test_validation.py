@@ -8,7 +8,9 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
 from cases import CaseFileError, check_cases, load_cases
-from cases.files import Problem, each_case, objects_in, shortened
+from cases.files import each_case
+from cases.json_lines import objects_in
+from cases.problems import Problem, shortened
 from cases.validation import faults, in_a_line, suggestion, unreadable
 from wardround.store.durable_lines import raw_lines
 

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases import Case, Problem
-from cases.files import validation_problems
 from cases.importers.source import Source
 from cases.importers.vignettes import read_vignette
+from cases.problems import validation_problems
 from cases.text.record_sentences import RecordSentence, facts_of
 from cases.text.words import language_of
 from cases.vocabulary import Language

@@ -73,7 +73,7 @@ def refuse_file(file: str, problems: "Sequence[Problem]") -> NoReturn:
 
 def report(problems: "Iterable[Problem]") -> None:
     """Print each problem; of a frequent one, only the first few."""
-    from cases.files import shortened
+    from cases.problems import shortened
 
     for problem in shortened(problems):
         echo(f"{problem.severity}: {problem}", err=True)

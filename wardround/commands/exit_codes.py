@@ -135,7 +135,8 @@ def _refusal_of(error: Exception) -> Refusal | None:
         name = f"{before}{after}".encode(errors="backslashreplace").decode()
         return Refusal(f"{name}: is not valid Unicode; rename the file or folder")
     # Imported only now, so that `--help` need not wait for them.
-    from cases.files import CaseFileError, shortened
+    from cases.files import CaseFileError
+    from cases.problems import shortened
     from cases.validation import InputError
     from prompts import PromptError
 

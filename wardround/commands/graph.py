@@ -54,7 +54,7 @@ def graph(
             picture = drawn.draw_mermaid().encode()
     except ImportError:
         refuse("a PNG is drawn by Graphviz; run: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
-    from cases.files import replacing
+    from cases.whole_files import replacing
 
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as file:

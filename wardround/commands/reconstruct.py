@@ -13,7 +13,7 @@ from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.printing import counted, echo, printable
 
 if TYPE_CHECKING:
-    from cases.files import Problem
+    from cases.problems import Problem
     from scoring.clini_eval.data_sheet import DataSheet
     from wardround.config.experiment import Experiment
     from wardround.store.dialogue_files import DialogueFiles

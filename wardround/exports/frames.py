@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import pandas
 
 from cases import Case
-from cases.files import replacing
+from cases.whole_files import replacing
 from llm.trace import Call, Trace, summed
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.analysis.summary import is_usage_known

@@ -6,7 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from cases.files import CaseFileError, validation_problems
+from cases.files import CaseFileError
+from cases.problems import validation_problems
 from cases.strict import Strict
 from scoring.records import read_sheet
 from wardround.store.provenance import write_whole

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from cases.case import Case
-from cases.files import CaseFileError, Problem
+from cases.files import CaseFileError
+from cases.problems import Problem
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, Vocabulary
 from nodes.workflow.item_reader import ReadItems
 from wardround.rating.checklists import Line

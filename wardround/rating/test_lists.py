@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from cases.files import CaseFileError, Problem
+from cases.files import CaseFileError
 from cases.importers.source import Source
+from cases.problems import Problem
 from nodes.patients.saps.state_tracker import Action
 from scoring.aie.drafting import Draft
 from scoring.aie.transcripts import ACTIONS, CODES, each_test

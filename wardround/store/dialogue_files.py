@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from cases.dialogues import Dialogue
-from cases.files import is_device
+from cases.whole_files import is_device
 from llm.trace import summed
 from nodes.reconstruction.gates import GATES as ALL_GATES
 from nodes.reconstruction.gates import check_dialogue

@@ -14,8 +14,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from cases.files import replacing, unless_linked
 from cases.validation import unpiped
+from cases.whole_files import replacing, unless_linked
 from llm.checksums import sealed
 
 TO_RESUME = "fix this, then run the same command again to resume"

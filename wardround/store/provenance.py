@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from cases.files import replacing
+from cases.whole_files import replacing
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:

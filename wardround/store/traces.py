@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cases.files import replacing
 from cases.validation import InputError
+from cases.whole_files import replacing
 from llm.limits import Limits, Meter
 from llm.trace import Trace, kept_at, raw_lines, read_calls, too_large, trace_lines
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from cases.dialogue_files import read_dialogues
 from cases.dialogues import Dialogue
-from cases.files import replacing
+from cases.whole_files import replacing
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
 from wardround.store import dialogue_files

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cases import Case, Problem
-from cases.files import shortened
+from cases.problems import shortened
 from llm import Role
 from llm.limits import Spent
 from llm.specs import OFFLINE
