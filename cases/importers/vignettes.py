@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cases.importers.findings import Findings
-from cases.text.demographics import demographics
+from cases.text.demographics import beyond_age_and_sex, demographics
 from cases.text.lexicon import GENERAL
 from cases.text.named_tests import COLLECTIVE, named_tests, placed_tests
 from cases.text.note_sections import read_sections
@@ -57,7 +57,7 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     fields["past_history"] = [line for line in fields["past_history"] if line not in recent]
     fields["present_illness"] = [*recent, *fields["present_illness"]]
     history = {name: paragraph(*lines) for name, lines in fields.items()}
-    if complaint and opening and complaint not in " ".join(opening):
+    if complaint and opening and _says_more(" ".join(opening), complaint):
         history["present_illness"] = paragraph(
             *(line for line in opening if line not in story), history["present_illness"]
         )
@@ -72,11 +72,18 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
     )
 
 
+def _says_more(opening: str, complaint: str) -> bool:
+    """Whether the opening of a record tells more than who comes with this complaint."""
+    around = " ".join(opening.split(complaint, 1))
+    return around == opening or re.search(r"\w", _PATTERNS["frame"].sub("", beyond_age_and_sex(around))) is not None
+
+
 def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
     """File results in running text: each finding under the test that it names, or under the one before it."""
     last = "Blood Test"
     for line in lines:
-        for part in filter(None, (each.lstrip(_BETWEEN) for each in _PATTERNS["next_finding"].split(line))):
+        found = (part for each in _PATTERNS["next_finding"].split(line) for part in _by_test(each))
+        for part in filter(None, (each.lstrip(_BETWEEN) for each in found)):
             items = [test.item for test in named_tests(part)]
             if named := [item for item in items if item not in PHYSICAL_ITEMS.names]:
                 last = named[0]
@@ -88,6 +95,18 @@ def sort_tests(findings: Findings, lines: Iterable[str]) -> None:
             else:
                 last = "Blood Test" if _PATTERNS["laboratory_line"].match(part) and last not in COLLECTIVE else last
                 findings.by_item.setdefault(last, []).append(part)
+
+
+def _by_test(finding: str) -> list[str]:
+    """Cut a Chinese finding before each clause that names a test of another item: 尿HCG阳性，超声示左附件区包块."""
+    parts, item = [""], ""
+    for clause in re.split("(?<=，)", finding):
+        named = [test.item for test in named_tests(clause) if test.item not in PHYSICAL_ITEMS.names]
+        if named and item and item not in named:
+            parts.append("")
+        item = named[0] if named and item not in named else item
+        parts[-1] += clause
+    return [part.rstrip("，") for part in parts] if len(parts) > 1 else parts
 
 
 def _is_measured(line: str) -> bool:

@@ -68,6 +68,29 @@ def test_a_hospital_record_is_parted_and_its_options_and_entities_are_kept(tmp_p
     assert case.provenance.record == HOSPITAL["raw_data"]["question"] and case.provenance.dataset == ""
 
 
+@pytest.mark.parametrize(
+    ("opening", "illness"),
+    [
+        ("患者，女，26岁，上腹痛2天。", ""),
+        ("男，45岁，因“上腹痛2天”急诊入院。", ""),
+        ("患者男，45岁，反复黑便5年，上腹痛2天，呕血1次。", "患者男，45岁，反复黑便5年，上腹痛2天，呕血1次。"),
+    ],
+)
+def test_what_the_opening_tells_beside_the_complaint_is_kept(tmp_path: Path, opening: str, illness: str) -> None:
+    raw = {**HOSPITAL["raw_data"], "question": f"{opening}既往体健。查体：上腹压痛。"}
+    person = case_of(tmp_path, {**HOSPITAL, "raw_data": raw}).patient
+    assert (person.chief_complaint, person.present_illness) == ("上腹痛2天", illness)
+
+
+def test_results_of_two_tests_in_one_chinese_sentence_stand_under_each(tmp_path: Path) -> None:
+    told = "患者，女，26岁，上腹痛2天。辅助检查：尿HCG阳性，尿蛋白阴性，超声示左附件区包块4cm，边界清。"
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}})
+    assert case.examinations.auxiliary == {
+        "Ultrasound": "超声示左附件区包块4cm，边界清。",
+        "Urine Test": "尿HCG阳性，尿蛋白阴性。",
+    }
+
+
 def test_a_record_without_headings_for_its_tests_and_with_short_ones_is_parted_too(tmp_path: Path) -> None:
     told = (
         "患者，女，72岁。尿线变细2年。既往：糖尿病8年；否认手术史。查体：下腹膨隆。PSA 3.1ng/mL。B超：前列腺增大。"
