@@ -34,6 +34,8 @@ def kind_label(words: str, language: Language) -> str:
     harm than a missed one.
     """
     words = without_told_back(words)
+    if (announced := _announced(words)) != words and (label := kind_label(announced, language)) not in _ASKING:
+        return label  # "I would like to take some blood, is that okay?"
     if _asks_nothing(words):
         return "remark"
     tables, scores = logits("kind", words, language)
@@ -52,6 +54,8 @@ def kind_label(words: str, language: Language) -> str:
         label = "ambiguous"  # "Where shall we begin?"
     if label in _ASKING and _is_talk(words, language):
         label = "other_topic"
+    if label == "other_topic" and _PATTERNS["asks_for_more"].search(words):
+        label = "ambiguous"
     is_no_request = ASKS.search(words) and not _PATTERNS["requests"].search(words)
     if (label == "demand" and is_no_request) or (label not in _ASKING and _PATTERNS["asks_to_tell"].search(words)):
         label = "inquiry"  # "And lying on your back?"
@@ -84,9 +88,28 @@ def is_asking(words: str, language: Language) -> bool:
     return float(probabilities[asks].sum()) >= (_MIN_ASKING if is_marked else _MIN_ASKING_UNMARKED)
 
 
+def without_consent(words: str, language: Language) -> str:
+    """Return a turn without the mark of a question that only asks whether something may be done: it asks for no fact.
+
+    What is left has to be no question: of "Is the pain worse at night, okay?" the mark stays.
+    """
+    announced = _announced(words)
+    return words if announced == words or kind_label(announced, language) in _ASKING else announced
+
+
+def _announced(words: str) -> str:
+    """Return what a turn says will be done, if its only question is whether it may be."""
+    if _PATTERNS["asks_leave"].match(words):
+        announced = words.rstrip("?？ ") + "."
+    else:
+        announced = _PATTERNS["asks_consent"].sub(".", words)
+    return words if ASKS.search(announced) else announced
+
+
 def _is_talk(words: str, language: Language) -> bool:
     """Whether words are small talk, beside all questions."""
-    return bool(asked_shares(words, language)[-1] >= _MIN_TALK)
+    is_talk = asked_shares(words, language)[-1] >= _MIN_TALK
+    return bool(is_talk) and not _PATTERNS["asks_for_more"].search(words)
 
 
 def _asks_nothing(words: str) -> bool:

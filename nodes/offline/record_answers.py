@@ -13,7 +13,7 @@ from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import in_known_words
 from nodes.offline.doctor_actions import is_vague
 from nodes.offline.hearing import heard_tests
-from nodes.offline.kinds import is_asking, kind_label
+from nodes.offline.kinds import is_asking, kind_label, without_consent
 from nodes.offline.meaning import (
     asks_of_the_story,
     is_rather_of_a_subject,
@@ -77,7 +77,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
         dialogue: the turns before the question.
         language: of the dialogue.
     """
-    words = load_words("consultation/words", language)["patient"]
+    words, question = load_words("consultation/words", language)["patient"], without_consent(question, language)
     recorded = record_sentences(record, ExaminationRecord(), language)
     told = [each for each in said_of(facts_for(question, recorded, language), record, language) if each[1]]
     reply = told_now(question, told, dialogue, language)

@@ -15,7 +15,7 @@ from cases.vocabulary import Language, patterns
 from nodes.offline.classifiers import shares, told_shares
 from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import concepts, in_known_words
-from nodes.offline.kinds import is_asking, kind_label
+from nodes.offline.kinds import is_asking, kind_label, without_consent
 from nodes.offline.meaning import ASKS, is_surely_heard, subject_of, subjects_heard
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.pairs import answer_scores, with_known_words
@@ -44,6 +44,7 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
     Results are included only if the turn names the examination. What the opening has said is returned only if nothing
     else is.
     """
+    words = without_consent(words, language)
     if names_examination(words) and (ordered := ordered_results(facts, words, language)):
         return ordered
     histories = [fact for fact in facts if fact.section in HISTORIES]

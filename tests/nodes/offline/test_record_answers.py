@@ -107,7 +107,9 @@ def test_how_much_and_what_was_not_understood_or_asks_nothing_are_not_answered_w
     [
         ("en", "Are you sleeping all right?"),
         ("en", "Is your appetite normal these days?"),
+        ("en", "Are you getting a decent night's rest?"),
         ("zh", "晚上睡得好不好？"),
+        ("zh", "夜里睡得踏实吗？"),
         ("zh", "大小便正常吗？"),
         ("zh", "拉的尿的都还行吧？"),
         ("zh", "胃口怎么样，吃得下饭吗？"),
@@ -374,6 +376,30 @@ def test_what_a_sentence_says_of_oneself_is_told_though_it_names_the_family_too(
 def test_advice_that_names_a_habit_asks_for_nothing(language: Language, words: str) -> None:
     facts = record_sentences(RECORDS[language], ExaminationRecord(), language)
     assert facts_for(words, facts, language) == []
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "words", "reply"),
+    [
+        ("en", "I'd like to get some bloods and take a listen to your chest, is that okay?", "advised"),
+        ("en", "I think we should do a urine test. Is that fine with you?", "advised"),
+        ("en", "Can I examine your tummy?", "advised"),
+        ("en", "I want you to stop smoking, okay?", "followed"),
+        ("zh", "我想给您抽个血，再听一下肺，可以吗？", "advised"),
+        ("zh", "我建议您把烟戒了，好不好？", "followed"),
+    ],
+)
+def test_whether_something_may_be_done_asks_for_no_fact(language: Language, words: str, reply: str) -> None:
+    assert answer(words, language) == load_words("consultation/words", language)["patient"][reply]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    "question", ["Is there anything else you think I ought to know?", "Is there anything we haven't talked about?"]
+)
+def test_who_asks_for_anything_else_hears_the_story_and_is_not_led_back_to_it(question: str) -> None:
+    assert answer(question, "en").startswith("It began at noon.")
 
 
 def test_an_answer_says_no_as_a_whole_and_not_within() -> None:
