@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from cases.strict import NotBoolean, Strict
 from cases.text.statements import mentions
 from cases.text.words import HAN
-from cases.vocabulary import normalise, spelled, word_list
+from cases.vocabulary import normalise, patterns, spelled, word_list
 
 
 def _number(given: Any) -> Any:
@@ -36,6 +36,9 @@ _ABBREVIATION_BEHIND = re.compile(
 _JOINTS = re.compile(rf"(?<=[{HAN}])(?:性(?!别|病|功能)|症(?!状|候)|(?:引起|所致|导致)的?)")
 _GRADES = str.maketrans("一二三四", "1234")  # 二型 is 2型
 _GRADED = re.compile("[一二三四](?=[型级期度])")
+_NOT = "not "  # before each word that is denied
+SIDES = frozenset({"left", "right"})
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 _STAGE = re.compile("(?<=加重|发作)期")  # 急性加重期 is 急性加重
 # Stems that do not distinguish diseases.
 _QUALIFIERS = frozenset(
@@ -134,6 +137,15 @@ def name_agreement(one: str, other: str) -> float:
     return _agreement(name_words(one), name_words(other))
 
 
+def is_denied(name: str) -> bool:
+    """Whether a name says that the patient does not have the disease: it is excluded, unlikely, or a relative's.
+
+    A hedge ("cannot be excluded", 待排除) is no denial.
+    """
+    words = [word for word in name_words(name) if word not in SIDES and not word.isdecimal()]
+    return bool(words) and all(word.startswith(_NOT) for word in words)
+
+
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
     shared = _shared(one, other)
     if shared and shared == len(one) == len(other):
@@ -198,12 +210,13 @@ def _one_spelling(one: str, other: str) -> bool:
 def name_words(name: str) -> tuple[str, ...]:
     """Return the words of a name: stems, with sides and negations as words of their own."""
     name = _STAGE.sub("", _GRADED.sub(lambda found: found[0].translate(_GRADES), name))
-    text = normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'"))
+    text = _PATTERNS["hedge"].sub("", normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'")))
+    absent = _PATTERNS["absent"].search(text) is not None
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
     text = _JOINTS.sub("", text)  # also of a name's other name
     read = mentions(text)
     words = [
-        f"not {mention.word}" if mention.negated else mention.word
+        f"{_NOT}{mention.word}" if absent or mention.negated else mention.word
         for mention in read
         if mention.word not in _QUALIFIERS
     ]

@@ -3,19 +3,29 @@
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cases.strict import Strict
 from cases.text.disease_names import synonyms
+from cases.text.statements import mentions, statements
 from cases.vocabulary import normalise, spelled, word_list
-from scoring.metrics.diagnosis_grade import SAME, DiagnosisGrade, Level, grade_offline, name_agreement, name_words
+from scoring.metrics.diagnosis_grade import (
+    SAME,
+    SIDES,
+    DiagnosisGrade,
+    Level,
+    grade_offline,
+    is_denied,
+    name_agreement,
+    name_words,
+)
+from scoring.metrics.opposites import Clause, is_contrary
 
 Relation = Literal["same", "more_specific", "less_specific", "other_side", "related", "missed", "added"]
 _RANK: tuple[Relation, ...] = ("same", "more_specific", "less_specific", "other_side", "related")
 _MAX_INEXACT: Level = 4  # the highest level of a name that is less or more specific than the key
 _MIN_RELATED: Level = 2  # the lowest level of a related name
 
-_SIDES = frozenset({"left", "right"})
 _BRACKETS = re.compile(r"[(（]([^)）]{0,300})[)）]")  # bounded: it is searched from each bracket
 # The words before it name the disease; those after it say where it is or what caused it.
 _HEAD_ENDS = re.compile(r"\b(?:of|in|with|due|after|by|from|secondary|to)\b|[,;:(（，；：]|伴")
@@ -54,8 +64,10 @@ def compare_names(given: Sequence[str], reference: Sequence[str]) -> list[Compar
 def grade_names(given: Sequence[str], reference: Sequence[str]) -> DiagnosisGrade | None:
     """Grade like `grade_offline` under the key's names; at most 4 if a name is less or more specific than the key.
 
-    The right disease on the wrong side, or a related one, gets at least 2.
+    The right disease on the wrong side, or a related one, gets at least 2. Names written as one ("1. Asthma; 2. Gout")
+    count one by one.
     """
+    given, reference = _one_by_one(given), _one_by_one(reference)
     compared = compare_names(given, reference)
     names = {one.given: one.reference for one in compared if one.relation in ("same", "more_specific", "less_specific")}
     grade = grade_offline([names.get(name, name) for name in given], reference)
@@ -70,9 +82,23 @@ def grade_names(given: Sequence[str], reference: Sequence[str]) -> DiagnosisGrad
     return grade.model_copy(update={"level": level})
 
 
+def _one_by_one(names: Sequence[str]) -> list[str]:
+    return [part for name in names for part in statements(name) or [name]]
+
+
 def relation(given: str, reference: str) -> Relation | None:
-    """Return the relation of a name to one of the key; None if they are unrelated."""
-    relations = [kind for one in _forms(given) for other in _forms(reference) if (kind := _relation(one, other))]
+    """Return the relation of a name to one of the key; None if they are unrelated, or only one is denied."""
+    if is_denied(given) != is_denied(reference):
+        return None
+    one, other = _forms(given), _forms(reference)
+    pairs = [(one.whole, other.whole)]
+    if not is_denied(given):
+        pairs += [(name, other.bare) for name in one.inside] + [(one.bare, name) for name in other.inside]
+        if not (one.inside and other.inside):
+            pairs.append((one.bare, other.bare))
+    relations = [kind for name, wanted in pairs if (kind := _relation(name, wanted))]
+    if _is_same_but_for_brackets(one, other):
+        relations.append("less_specific")
     of_one_kind: Relation | None = "related" if _is_of_one_kind(given, reference) else None
     return min(relations, key=_RANK.index, default=of_one_kind)
 
@@ -81,8 +107,8 @@ def _relation(given: str, reference: str) -> Relation | None:
     if name_agreement(given, reference) == SAME:
         return "same"
     words_given, wanted = name_words(given), name_words(reference)
-    sides = ({*words_given} & _SIDES, {*wanted} & _SIDES)
-    bare, key = (set(words) - _SIDES for words in (words_given, wanted))
+    sides = ({*words_given} & SIDES, {*wanted} & SIDES)
+    bare, key = (set(words) - SIDES for words in (words_given, wanted))
     kind: Relation | None = None
     if bare == key:
         kind = "same"
@@ -117,16 +143,35 @@ def _is_of_one_kind(given: str, reference: str) -> bool:
 def _head(name: str) -> str:
     """Return the word that says what kind of disease it is."""
     head = next((part for part in _HEAD_ENDS.split(name) if part.strip()), name)
-    return next((word for word in reversed(name_words(head)) if word not in _SIDES), "")
+    return next((word for word in reversed(name_words(head)) if word not in SIDES), "")
+
+
+class _Forms(NamedTuple):
+    """A name as it is, without its brackets, and what they hold: another name, or a stage, a cause, a type."""
+
+    whole: str
+    bare: str
+    inside: tuple[str, ...]
+
+
+def _is_same_but_for_brackets(one: _Forms, other: _Forms) -> bool:
+    """Whether both have brackets, the rest of both is the same, and no number, side or opposite tells them apart."""
+    if not (one.inside and other.inside) or name_agreement(one.bare, other.bare) != SAME:
+        return False
+    held = [Clause(text, mentions(text)) for text in map(" ".join, (one.inside, other.inside))]
+    return not (held[0].numbers ^ held[1].numbers or held[0].sides ^ held[1].sides or is_contrary(*held))
 
 
 @lru_cache(maxsize=1 << 14)  # each name is compared with many
-def _forms(name: str) -> tuple[str, ...]:
-    """Return the forms of a name, with synonyms mapped to the first; a name with another in brackets has several."""
-    bracketed = [inside for inside in _BRACKETS.findall(name) if set(name_words(inside)) - _SIDES]
-    forms = [name, *([_BRACKETS.sub(" ", name), *bracketed] if bracketed else [])]
+def _forms(name: str) -> _Forms:
+    """Return the forms of a name, with synonyms mapped to the first."""
+    bracketed = [inside for inside in _BRACKETS.findall(name) if set(name_words(inside)) - SIDES]
+    bare = _BRACKETS.sub(" ", name) if bracketed else name
     pattern, first = _synonyms()
-    return tuple(pattern.sub(lambda found: first[found[0]], normalise(form)) for form in forms if form.strip())
+    whole, bare, *inside = (
+        pattern.sub(lambda found: first[found[0]], normalise(form)) for form in (name, bare, *bracketed)
+    )
+    return _Forms(whole, bare if bare else whole, tuple(inside))
 
 
 @cache

@@ -5,17 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from cases.vocabulary import patterns
 from scoring.metrics.icd10_terms import TermList
 from scoring.metrics.samples import PERCENT, over_cases
 from scoring.metrics.statistics import Estimate
 
 Rule = Literal["published", "code", "category"]
 RULES: tuple[Rule, ...] = ("published", "code", "category")
-_DENIED = re.compile(
-    r"^\s*(?:已|可以?)?(?:排除|除外|不是|并非|未见|否认|不考虑|不支持)|(?<!待)(?:排除|不考虑)\s*$"
-    r"|^\s*(?:no|not|without|excluded|ruled out)\b|\b(?:excluded|ruled out)\s*$",
-    re.IGNORECASE,
-)
+_WRITTEN = patterns("cases", "vocabularies/patterns")
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def meet_by_code(
     """
 
     def codes(names: Collection[str]) -> tuple[set[str], int]:
-        nearest = [None if _DENIED.search(name) else terms.nearest(name) for name in dict.fromkeys(names)]
+        nearest = [None if _WRITTEN["absent"].search(name) else terms.nearest(name) for name in dict.fromkeys(names)]
         return {level(term.code) for term in nearest if term}, sum(term is None for term in nearest)
 
     (given, given_unknown), (wanted, wanted_unknown) = codes(predicted), codes(reference)

@@ -15,15 +15,16 @@ from scoring.metrics.icd10 import standard_names
 from scoring.metrics.icd10_terms import TermList
 
 _PATTERNS = patterns("scoring.mvme", "patterns")
+_WRITTEN = patterns("cases", "vocabularies/patterns")
 
 
 def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: False) -> list[str]:
     """Return the disease entities of a diagnosis, in order, without repetitions; English and Chinese.
 
     The text is split at line ends, list numbers, semicolons, full stops, commas and enumeration commas; Chinese also at
-    words that join two diseases (伴, 并, 合并, 及, 和 ...). Brackets (a grade, a side, an abbreviation), words of
-    doubt, and fragments that are only a grade or risk are dropped. Whatever is itself a term stays whole at every step:
-    *Pneumonia, unspecified organism*, 支气管扩张伴感染.
+    words that join two diseases (伴, 并, 合并, 及, 和 ...). Brackets (a grade, a side, an abbreviation, but no denial),
+    words of doubt, and fragments that are only a grade or risk are dropped. Whatever is itself a term stays whole at
+    every step: *Pneumonia, unspecified organism*, 支气管扩张伴感染.
     """
     folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text))
     found: dict[str, None] = {}
@@ -45,11 +46,17 @@ def _names(chunk: str, is_term: Callable[[str], bool]) -> Iterator[str]:
     if is_term(chunk):
         yield chunk
         return
-    for item in _items(_PATTERNS["brackets"].sub("", chunk)):
+    for item in _items(_PATTERNS["brackets"].sub(_denial_in_brackets, chunk)):
         for part in [item] if is_term(item) else _PATTERNS["chinese_compound"].split(item):
-            name = _PATTERNS["hedge"].sub("", part.strip(" \t:.*#\"'")).strip()
+            name = _WRITTEN["hedge"].sub("", part.strip(" \t:.*#\"'")).strip()
             if re.search(r"[^\W\d_]", name) and not _PATTERNS["only_a_grade"].fullmatch(name.replace(" ", "")):
                 yield name
+
+
+def _denial_in_brackets(found: re.Match[str]) -> str:
+    """Return what brackets hold if it denies the name before them: (ruled out)."""
+    inside = f" {found[0][1:-1]}"
+    return inside if _WRITTEN["absent"].search(found.string[: found.start()] + inside) else ""
 
 
 def _items(chunk: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The medical director as judge: grades a report in five parts, and explains a wrong diagnosis."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = ("omitted_examination", "complication_only"
 
 _OPTION_OF_LEVEL: dict[int, Option] = {5: "A", 4: "B", 3: "C", 2: "C", 1: "D"}
 _OPTION_FROM: dict[Option, float] = {"A": 0.7, "B": 0.4}  # share of the reference that the report states
+_SIDE_IN_BRACKETS = re.compile("[(（](left|right|bilateral|[左右双]侧?)[)）]", re.IGNORECASE)
 _LITTLE, _TRUE = 0.05, 0.5  # for C: share of the reference stated, and of the report in the reference
 
 
@@ -89,7 +91,7 @@ def _part_offline(part: Part, view: GradingView) -> PartGrade:
     A part that shares only few words with the reference and is mostly about something else gets D.
     """
     report, reference = view.report[part], view.reference[part]
-    if part == "diagnosis" and (grade := grade_names(split_diseases(report), split_diseases(reference))):
+    if part == "diagnosis" and (grade := grade_names(_diseases(report), _diseases(reference))):
         return PartGrade(analysis=grade.reason, option=_OPTION_OF_LEVEL[grade.level])
     share, true = stated_share(report, reference), stated_share(reference, report)
     little: Option = "C" if share >= _LITTLE and true >= _TRUE else LOWEST
@@ -97,6 +99,11 @@ def _part_offline(part: Part, view: GradingView) -> PartGrade:
     return PartGrade(
         analysis=f"states {share:.0%} of the reference, which states {true:.0%} of this part", option=option
     )
+
+
+def _diseases(diagnosis: str) -> list[str]:
+    """Return the diseases of a diagnosis, with a side that stands in brackets, which are else dropped."""
+    return split_diseases(_SIDE_IN_BRACKETS.sub(r" \1 ", diagnosis))
 
 
 def _misdiagnosis_offline(view: GradingView) -> Misdiagnosis:

@@ -1,7 +1,10 @@
 """Diagnoses as a teacher compares them: synonyms, less and more exact names, the wrong side."""
 
+from itertools import product
+
 import pytest
 
+from cases import load_cases
 from scoring.metrics.diagnosis_names import compare_names, grade_names, relation
 
 LEFT = "Primary spontaneous pneumothorax (left)"
@@ -79,3 +82,73 @@ def test_a_chinese_name_within_another_of_the_same_kind_is_related_to_it(
     given: str, reference: str, expected: str | None
 ) -> None:
     assert relation(given, reference) == relation(reference, given) == expected
+
+
+KEYS = [(case.id, case.language, case.key.diagnosis) for case in load_cases("builtin") if case.key.diagnosis]
+DENIALS = {
+    "en": ("No {}", "{} ruled out", "{} (excluded)", "{} unlikely", "Family history of {}", "Mother has {}"),
+    "zh": ("排除{}", "{}已排除", "{}（已排除）", "不考虑{}", "{}可能性小", "{}家族史", "父亲患{}"),
+}
+HEDGES = {
+    "en": ("Suspected {}", "{} (suspected)", "{}?", "Possible {}"),
+    "zh": ("疑似{}", "考虑{}", "{}待查", "{}可能", "{}可能性大", "{}不能排除"),
+}
+LISTS = ("{0}. {1}", "({0}) {1}", "- {1}", "{1}.", " {1} ")
+
+
+def level(given: list[str], reference: list[str]) -> int:
+    grade = grade_names(given, reference)
+    assert grade is not None
+    return grade.level
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_denied_diagnosis_and_a_relatives_are_wrong_in_every_case_and_a_hedged_one_is_right(language: str) -> None:
+    keys = [(case_id, key) for case_id, own, key in KEYS if own == language]
+    graded = {
+        (case_id, form): level([form.format(name) for name in key], key)
+        for (case_id, key), form in product(keys, DENIALS[language] + HEDGES[language])
+    }
+    assert {at for at, found in graded.items() if at[1] in DENIALS[language] and found != 1} == set()
+    assert {at for at, found in graded.items() if at[1] in HEDGES[language] and found != 5} == set()
+
+
+def test_how_diagnoses_are_listed_changes_nothing() -> None:
+    for case_id, _, key in KEYS:
+        for form in LISTS:
+            listed = [form.format(number, name) for number, name in enumerate(key, start=1)]
+            assert level(listed, key) == level(key, listed) == 5, (case_id, form)
+        assert level(["; ".join(key)], key) == level(["\n".join(key)], key) == 5, case_id
+        assert level([*key, *key], key) == 5 > level([*key, "gout"], key), case_id
+
+
+QUALIFIERS = {
+    "en": ("mild", "severe", "left", "grade 3", "type 2", "acute", "old"),
+    "zh": ("重度", "左", "3级", "2型", "急性期"),
+}
+
+
+def test_no_qualifier_in_brackets_makes_one_disease_of_two() -> None:
+    names = {"en": ("Asthma", "Appendicitis", "Hip fracture"), "zh": ("哮喘", "阑尾炎", "股骨骨折")}
+    for language, qualifiers in QUALIFIERS.items():
+        for one, other, qualifier in product(names[language], names[language], qualifiers):
+            same = relation(f"{one} ({qualifier})", f"{other}（{qualifier}）")
+            assert same == ("same" if one == other else None), (one, other, qualifier)
+
+
+@pytest.mark.parametrize(
+    ("given", "reference", "wanted"),
+    [
+        ("Pneumothorax (left)", "Pneumothorax (right)", "other_side"),
+        ("Diabetes (type 1)", "Diabetes (type 2)", None),
+        ("Asthma (mild)", "Asthma (severe)", None),
+        ("Asthma (mild)", "Asthma (of the elderly)", "less_specific"),
+        (COLLES, "Left distal radius fracture (closed)", "less_specific"),
+        (f"No {COLLES}", COLLES, None),
+        ("Colles fracture (closed)", COLLES, "same"),
+    ],
+)
+def test_two_names_with_brackets_are_compared_by_what_these_hold(
+    given: str, reference: str, wanted: str | None
+) -> None:
+    assert relation(given, reference) == wanted

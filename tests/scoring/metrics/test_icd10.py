@@ -22,7 +22,7 @@ from scoring.metrics.icd10 import (
     standard_names,
 )
 from scoring.metrics.icd10_terms import TermList, TermListError, load_terms
-from scoring.mvme.disease_entities import ask_for_diseases, split_diseases
+from scoring.mvme.disease_entities import ask_for_diseases, split_by_rule, split_diseases
 from scoring.mvme.transcripts import read_reports, sections
 from tests.scoring.ai_hospital_files import EVALUATIONS, released
 from tests.scoring.ai_hospital_files import TERMS as BEIJING
@@ -267,3 +267,18 @@ def test_the_fast_search_finds_what_the_full_one_does_in_the_real_list() -> None
     for name in Random(5).sample(names, 10):
         wanted = process.extract(terms.fold(name), folded, scorer=fuzz.WRatio, limit=10, score_cutoff=50)
         assert [one.name for one in terms.candidates(name)] == [terms.names[row] for _, _, row in wanted]
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("高血压（已排除）", False),
+        ("高血压可能性小", False),
+        ("高血压家族史", False),
+        ("高血压不能排除", True),
+        ("高血压（1级）", True),
+    ],
+)
+def test_a_disease_that_the_patient_does_not_have_has_no_code(name: str, right: bool) -> None:
+    found = meet_by_code(split_by_rule(name, TERMS), ["高血压"], TERMS)
+    assert found.predicted == [right]

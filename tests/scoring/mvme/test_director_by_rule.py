@@ -95,3 +95,18 @@ def test_the_key_is_graded_no_lower_than_a_paraphrase_and_that_far_above_another
         own.append(grades[1])
         other.append(grades[2])
     assert own.count("A") + own.count("B") >= 0.85 * len(own) and other.count("D") >= 0.85 * len(other), (own, other)
+
+
+@pytest.mark.parametrize(
+    ("report", "reference", "option"),
+    [
+        ("Pneumothorax (right)", "Pneumothorax (left)", "C"),
+        ("气胸（右侧）", "左侧气胸", "C"),
+        ("1. 肺炎（右）2. 气胸（左）", "右肺炎\n左侧气胸", "A"),
+        ("Appendicitis (ruled out)", "Appendicitis", "D"),
+        ("急性阑尾炎（已排除）", "急性阑尾炎", "D"),
+        ("Appendicitis (severe)", "Asthma (severe)", "D"),
+    ],
+)
+def test_a_side_and_a_denial_in_brackets_are_read(report: str, reference: str, option: str) -> None:
+    assert graded("diagnosis", report, reference) == option
