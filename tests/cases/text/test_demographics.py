@@ -76,6 +76,9 @@ from cases.text.demographics import age_phrases, demographics, without_ages
         ("三～五岁", None),
         ("第一岁", None),
         ("患者五十岁绝经", None),
+        ("停经49天。月经史：13岁初潮，5/28天，50岁绝经。", None),
+        ("24岁结婚，育一子", None),
+        ("26岁初产妇", 26),
         ("一个姐姐五十岁不到就吃降压药", None),
         ("一岁零三个月", 1.25),
         ("1岁零3个月", 1.25),
@@ -87,6 +90,13 @@ from cases.text.demographics import age_phrases, demographics, without_ages
 )
 def test_the_age_is_the_patients_and_its_number_is_read_whole(text: str, age: float | None) -> None:
     assert demographics(text).age_years == age
+
+
+@pytest.mark.parametrize(
+    ("text", "age"), [("Girl, 2 years and 6 months", 2.5), ("Female, 35 and pregnant", 35), ("Boy, 2 kg", None)]
+)
+def test_a_short_description_states_an_age_beside_and(text: str, age: float | None) -> None:
+    assert demographics(text, brief=True).age_years == age
 
 
 @pytest.mark.parametrize(
@@ -119,6 +129,7 @@ def test_an_age_is_taken_out_whole(text: str) -> None:
     "text",
     [
         "五十岁绝经",
+        "13岁月经初潮",
         "一个姐姐五十岁不到就吃降压药",
         "腹痛3天大便未解",
         "于2023年10月大量饮酒",
