@@ -5,6 +5,7 @@ or the next step. Questions without a patient are left out, and a warning counts
 right letter go to the answer key.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ from cases.vocabulary import patterns
 
 _HOLDING = "an object with question, answer and options"
 _PATTERNS = patterns("cases", "vocabularies/patterns")
+# Results stand on lines of their own, without a stop: "Hemoglobin 11.2 g/dL\nLeukocyte count 18,500/mm3".
+_LINE_OF_RESULTS = re.compile(r"(?<=[\w%)+])[ \t]*\n\s*(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,8 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     if not record.sound:
         return None
     before = paragraph(*texts(value.get("context")))  # MediQ keeps the narrative apart from the question
-    narrative = sentences(" ".join(f"{before} {value['question']}".split()))
+    record_text = _LINE_OF_RESULTS.sub(". ", f"{before} {value['question']}".strip())
+    narrative = sentences(" ".join(record_text.split()))
     asked = ""
     if narrative and _PATTERNS["closes_question"].search(narrative[-1]):
         rest, asked = cut_question(narrative.pop())

@@ -82,6 +82,12 @@ def test_what_the_opening_tells_beside_the_complaint_is_kept(tmp_path: Path, ope
     assert (person.chief_complaint, person.present_illness) == ("上腹痛2天", illness)
 
 
+def test_what_the_examination_of_the_mind_shows_is_no_part_of_what_the_patient_tells(tmp_path: Path) -> None:
+    told = "女，32岁，上腹痛2天。既往体健。精神检查：意识清，情感低落，自罪自责。HAMD评分28分。"
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}})
+    assert case.examinations.physical == {"General Examination": "意识清，情感低落，自罪自责。HAMD评分28分。"}
+
+
 def test_results_of_two_tests_in_one_chinese_sentence_stand_under_each(tmp_path: Path) -> None:
     told = "患者，女，26岁，上腹痛2天。辅助检查：尿HCG阳性，尿蛋白阴性，超声示左附件区包块4cm，边界清。"
     case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}})

@@ -48,6 +48,20 @@ def test_a_case_study_becomes_history_findings_and_the_diagnosis_as_key(tmp_path
     assert "insipidus" not in patient.model_dump_json() and case.key.options["B"] == "Polydipsia"
 
 
+def test_each_line_of_a_table_is_a_result_of_its_own(tmp_path: Path) -> None:
+    told = (
+        "A 54-year-old man comes to the physician because of fatigue. He has hypertension. Serum studies show:\nK+ 5.9 "
+        "mEq/L\nCreatinine 2.1 mg/dL\nUrine:\nProtein 2+\nRenal ultrasound shows small kidneys.\nWhat is the diagnosis?"
+    )
+    case = only(imported(tmp_path, {**QUESTION, "question": told}))
+    assert case.examinations.auxiliary == {
+        "Ultrasound": "Renal ultrasound shows small kidneys.",
+        "Blood Test": "Serum studies show: K+ 5.9 mEq/L. Creatinine 2.1 mg/dL.",
+        "Urine Test": "Urine: Protein 2+.",
+    }
+    assert case.key.question == "What is the diagnosis?"
+
+
 @pytest.mark.parametrize(
     ("asked", "of_diagnosis"),
     [
