@@ -5,7 +5,7 @@ the reader (``entailment``).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from cases.case import Sex
 from cases.dialogues import PATIENT, PHYSICIAN
@@ -14,8 +14,8 @@ from cases.text.jargon import in_lay_words
 from cases.text.numbers import known_numbers, spoken_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.statements import mentions
-from cases.text.words import rules_of, stem
-from cases.vocabulary import Language, data_file, patterns
+from cases.text.words import stem
+from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.parsed import (
     Finding,
     ParsedDialogue,
@@ -23,7 +23,6 @@ from nodes.reconstruction.parsed import (
     complaints,
     content_words,
     courtesies,
-    illnesses,
     length_of,
 )
 
@@ -188,17 +187,6 @@ def invented(parsed: ParsedDialogue) -> Iterator[Finding]:
             unknown = {name for name, negated in terms_in(sentence, parsed.language) if not negated} - every
             if grave := unknown & set(_LISTS["found"].split(", ")):
                 yield f"{facts_in_words(sorted(grave), parsed.language)} is reported, but the note has none", number
-
-
-def supposes(text: str, diseases: Sequence[str], language: Language) -> bool:
-    """Return whether a text suspects one of the diseases under any of its everyday names."""
-    supposed = [sentence for sentence in sentences(text) if _PATTERNS["supposes"].search(sentence)]
-    if not supposed:
-        return False
-    names = {name for disease in diseases for name, _ in terms_in(disease, rules_of(language))}
-    names &= illnesses(vague=True)
-    found = (one for sentence in supposed for one in terms_in(sentence, rules_of(language)))
-    return any(name in names and not negated for name, negated in found)
 
 
 RULES: Mapping[str, Rule] = {

@@ -6,16 +6,16 @@ words, and at most two questions at a time.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
-from cases.vocabulary import normalise, patterns, spelled, word_list
+from cases.vocabulary import patterns
 from nodes.reconstruction import answers, content, form, kinds, learned, particulars, verbatim
+from nodes.reconstruction.naming import names_disease, suspects_disease
 from nodes.reconstruction.parsed import SPOKEN, Finding, ParsedDialogue, Rule, only_where
 from nodes.reconstruction.vectors import one_thread
 from nodes.reconstruction.verbatim import CLOSING
@@ -28,7 +28,6 @@ ALIKE = 3  # turns that end like sentences, from which the only other one must, 
 _GREETING = 60  # characters of a mere greeting
 _FINDINGS = ("physical_examination", "test_results")  # sections of a note
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{2,}")
-_IN_CAPITALS = re.compile(r"(?<![A-Za-z])[A-Z]{3,}(?![A-Za-z])")
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
@@ -109,7 +108,7 @@ def diagnosis_not_leaked(parsed: ParsedDialogue) -> Iterator[Finding]:
     starts = [dialogue.sections[name] for name in named_in if name in dialogue.sections]
     closing = min(starts, default=len(dialogue.spoken) // 3)
     for number, message in enumerate(dialogue.spoken):
-        if not names_disease(message.content, known) and not content.supposes(
+        if not names_disease(message.content, known) and not suspects_disease(
             message.content, known, dialogue.language
         ):
             continue
@@ -199,36 +198,6 @@ def questions_in(text: str) -> int:
     """Count the questions of a turn: each run of question marks, and each asking clause before one."""
     asked = [part for part in text.replace("？", "?").split("?")[:-1] if re.search(r"\w", part)]
     return sum(max(1, len(_PATTERNS["asks"].findall(re.split(r"[.!。！]", part)[-1]))) for part in asked)
-
-
-def names_disease(text: str, diseases: Sequence[str]) -> bool:
-    """Return whether a text names one of the diseases, by name or abbreviation."""
-    folded, capitals = normalise(text), set(_IN_CAPITALS.findall(text))
-    return any(
-        _initials(disease) in capitals or any(spelled(name).search(folded) for name in _spellings(disease) if name)
-        for disease in diseases
-    )
-
-
-@lru_cache(maxsize=4096)
-def _spellings(disease: str) -> tuple[str, ...]:
-    whole = _without_brackets(disease)
-    found = [whole]
-    for other, name in word_list("diagnoses")["same_as"].items():
-        for one, another in ((name, other), (other, name)):
-            if len(one) > 3 and spelled(one).search(whole):
-                found.append(spelled(one).sub(another, whole))
-    found += [normalise(part) for part in re.findall(r"[(（]([A-Z][\w-]{2,}|[\u4e00-\u9fff]{3,})[)）]", disease)]
-    return tuple(found)
-
-
-def _initials(disease: str) -> str:
-    """Return the initials of a disease in capitals, so that acute lymphoblastic leukaemia does not match "all"."""
-    return "".join(word[0] for word in _without_brackets(disease).split()).upper()
-
-
-def _without_brackets(disease: str) -> str:
-    return normalise(re.sub(r"\s*[(（][^()（）]*[)）]", "", disease))
 
 
 def _speaker(role: str) -> str:

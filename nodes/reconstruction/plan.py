@@ -19,8 +19,8 @@ from cases.vocabulary import Language, data_file, normalise, spelled
 from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import SectionName
-from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.knowledge import ClinicalKnowledge
+from nodes.reconstruction.naming import names_disease
 from nodes.reconstruction.role_setting import RoleSetting
 from prompts import load_words, mark
 

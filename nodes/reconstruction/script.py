@@ -15,9 +15,9 @@ from cases.notes import Note
 from cases.text.note_sections import claimed_by
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import Exchange, SectionName, WrittenSection
-from nodes.reconstruction.gates import names_disease
 from nodes.reconstruction.grammar import PATTERNS, settled
 from nodes.reconstruction.lay_speech import capitalised, spoken, told_to
+from nodes.reconstruction.naming import names_disease
 from nodes.reconstruction.parsed import content_words, denies_something
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.reconstruction.voice import Voice

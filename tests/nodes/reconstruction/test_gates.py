@@ -6,7 +6,7 @@ import pytest
 
 from cases.dialogues import Dialogue, Message
 from cases.text.numbers import known_numbers, stated_numbers
-from nodes.reconstruction.gates import GATES, check_dialogue, names_disease
+from nodes.reconstruction.gates import GATES, check_dialogue
 
 NOTE = "A 45-year-old man has had chest pain for two weeks. Temperature 37.2 °C. Diagnosis: Acute pericarditis (APC)."
 
@@ -181,12 +181,6 @@ def test_what_stands_in_the_note_is_no_placeholder() -> None:
 
 def test_every_gate_says_what_it_holds_a_dialogue_to() -> None:
     assert all(gate.__doc__ for gate in GATES.values())
-
-
-def test_initials_of_a_disease_are_told_from_a_word() -> None:
-    leukemia = ["Acute lymphoblastic leukemia"]
-    assert not names_disease("How did it all go?", leukemia)
-    assert names_disease("Is it ALL, doctor?", leukemia) and names_disease("考虑ALL。", leukemia)
 
 
 def test_a_result_of_the_note_that_names_the_disease_may_be_told_before_it_is_concluded() -> None:

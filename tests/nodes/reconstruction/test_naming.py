@@ -1,0 +1,16 @@
+"""A disease is named by its name, another name, or its initials, and suspected under everyday names."""
+
+from nodes.reconstruction.naming import names_disease, suspects_disease
+
+
+def test_initials_of_a_disease_are_told_from_a_word() -> None:
+    leukemia = ["Acute lymphoblastic leukemia"]
+    assert not names_disease("How did it all go?", leukemia)
+    assert names_disease("Is it ALL, doctor?", leukemia) and names_disease("考虑ALL。", leukemia)
+
+
+def test_a_suspicion_needs_a_word_of_it_and_a_name_that_people_say() -> None:
+    diabetes = ["Type 2 diabetes mellitus"]
+    assert suspects_disease("I think it may be diabetes.", diabetes, "en")
+    assert not suspects_disease("Has anybody in the family diabetes?", diabetes, "en")
+    assert not suspects_disease("I think it may be asthma.", diabetes, "en")
