@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 from graphs.state_graph import Graph
 from graphs.subgraphs import Subgraph
 from llm import Role
-from nodes.consultation.final_report import stage_of_doctor
+from nodes.consultation.doctors_chart import stage_of_doctor
 from nodes.context import Context
 from nodes.node import Node
 

@@ -11,10 +11,11 @@ from cases.text.sentences import sentences
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from nodes.asking import pictures_for
-from nodes.consultation.final_report import FinalReport, knows_nothing, stage_of_doctor
+from nodes.consultation.doctors_chart import chart_of_doctor
+from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.offline.agreement import every, held, most, overlap, some
-from nodes.state.chart import Chart, of_the_dialogue
+from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Facts, Part, Statement
 from nodes.state.decisions import (
     AuxiliaryOrders,
@@ -52,9 +53,9 @@ class Subject:
 
     def chart(self, state: ConferenceState, context: Context) -> Chart:
         """Return what is known of the case; of a report, no more than those who wrote it knew at the start."""
-        chart = read_chart(state, self.reads, context.language)
-        alone = self.stage is None and knows_nothing(context, stage_of_doctor(context, consultation=True))
-        return of_the_dialogue(chart) if alone else chart
+        if self.stage is None:
+            return chart_of_doctor(state, self.reads, context, consultation=True)
+        return read_chart(state, self.reads, context.language)
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,11 @@ from cases.strict import Strict
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
 from llm import Role, Speech, ask
 from llm.conversation import in_turns
+from nodes.consultation.doctors_chart import chart_of_doctor, stage_of_doctor
 from nodes.consultation.example import NO_EXAMPLE, example_for
 from nodes.consultation.final_report import (
     ReportView,
-    knows_nothing,
     report_by_neighbours,
-    stage_of_doctor,
     told_already,
 )
 from nodes.context import Context
@@ -36,10 +35,10 @@ from nodes.offline.places import order_of
 from nodes.offline.votes import orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Turn, of_the_dialogue, said_by
+from nodes.state.chart import Chart, Findings, Turn, said_by
 from nodes.state.patient_side import last_words, turn_number
 from nodes.state.stage import Options, Recalled
-from nodes.workflow.stages import AUXILIARY, PHYSICAL, read_chart
+from nodes.workflow.stages import AUXILIARY, PHYSICAL
 from prompts import load_words, mark
 from retrieval import Neighbour
 
@@ -226,7 +225,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     If the patient system has no examiner, the examinations are done after the dialogue.
     """
     context = runtime.context
-    chart = read_chart(state, PHYSICAL.name, context.language)
+    chart = chart_of_doctor(state, PHYSICAL.name, context, consultation)
     dialogue = state.get("dialogue", [])
     if not dialogue and context.greeting == "fixed":
         opening = load_words("clini_eval/words", chart.language)["opening"]
@@ -235,14 +234,11 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     patient = PATIENTS[context.patient]
     suggests = context.orders == "dialogue" or consultation
     listed = suggests and context.list_examinations
-    stage = stage_of_doctor(context, consultation)
     example = NO_EXAMPLE
     if context.doctor_mode == "one_shot_cot":
         example = await asyncio.to_thread(
             example_for, context.example, chart.language, context.send_pictures, context.already_examined
         )
-    if knows_nothing(context, stage):
-        chart = of_the_dialogue(chart)
     view = InterviewView(
         chart=chart,
         questions_left=context.max_turns - asked,
@@ -262,7 +258,7 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         examined=context.already_examined,
         unanswered=asked + 1 >= context.max_turns and not patient.tracks,
     )
-    role: Role[Any] = DOCTORS[stage]
+    role: Role[Any] = DOCTORS[stage_of_doctor(context, consultation)]
     if context.doctor_mode != "direct":
         role = thinking(role)
     turn = await ask(

@@ -13,16 +13,16 @@ from cases.strict import NonEmpty, Strict
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, labels
 from llm import Role, ask
+from nodes.consultation.doctors_chart import chart_of_doctor
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.group_words import is_undetermined, undetermined
 from nodes.offline.votes import majority
 from nodes.offline.whole_picture import results_told, seen_now, sorted_replies, with_results_told
-from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, labelled_results, of_the_dialogue
+from nodes.state.chart import Chart, Findings, labelled_results
 from nodes.state.decisions import Diagnosis, Treatment
 from nodes.state.stage import Recalled
-from nodes.workflow.stages import DIAGNOSIS, TREATMENT, read_chart
+from nodes.workflow.stages import DIAGNOSIS, TREATMENT
 from prompts import load_words, mark, with_full_stop
 from retrieval import Neighbour
 
@@ -125,19 +125,6 @@ def _statements(texts: Iterable[str], language: Language) -> list[str]:
     return [sentence for sentence in unique.values() if sentence not in omitted and not sentence.endswith(("?", "？"))]
 
 
-def stage_of_doctor(context: Context, consultation: bool) -> str:
-    """Return the stage of the doctor's role; in a consultation with examinations, the patient system names it."""
-    patient = PATIENTS[context.patient]
-    if not consultation or not patient.examines:
-        return "history_taking"
-    return patient.doctor
-
-
-def knows_nothing(context: Context, stage: str) -> bool:
-    """Whether the doctor at this stage knows only the dialogue: as set, else only CliniChat's, as published."""
-    return (context.doctor_knows or ("nothing" if stage == "clinichat" else "complaint")) == "nothing"
-
-
 def told_already(chart: Chart) -> tuple[list[str], str] | None:
     """Return diagnoses (none if undetermined) and treatment as told by the offline doctor; None if nothing was told."""
     language = chart.presentation.language
@@ -168,9 +155,7 @@ def case_report_by_neighbours(view: ReportView) -> CaseReport:
 @node
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask the doctor for the final report on the findings of the consultation."""
-    chart = read_chart(state, TREATMENT.name, runtime.context.language)
-    if knows_nothing(runtime.context, stage_of_doctor(runtime.context, consultation=True)):
-        chart = of_the_dialogue(chart)
+    chart = chart_of_doctor(state, TREATMENT.name, runtime.context, consultation=True)
     recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
     form = runtime.context.report_form
     role: Role[Any] = reporter
