@@ -13,7 +13,7 @@ from cases.text.words import language_of
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, label, normalise, patterns
 from nodes.offline.hearing import heard_tests
 from nodes.offline.orders import of_the_part, regions_of, results_of
-from nodes.state.chart import Picture
+from nodes.state.chart import Picture, each_file_once
 from nodes.workflow.examiner import release
 
 _PATTERNS = patterns("nodes.patients", "patterns")
@@ -59,7 +59,7 @@ def look_up(record: ExaminationRecord, name: str, folder: str, send_pictures: bo
         lines = [line for text in record.results.values() for line in sentences(text)] if _is_test(name) else []
         texts = [line for line in lines if occurs(name, line)]
     told = [text for text in dict.fromkeys(texts) if not any(text in other for other in texts if other != text)]
-    return Filed(tuple(told), tuple({picture.file: picture for picture in pictures}.values()))
+    return Filed(tuple(told), tuple(each_file_once(pictures)))
 
 
 def _filed_elsewhere(record: ExaminationRecord, test: NamedTest) -> list[str]:

@@ -4,7 +4,7 @@ The findings do not include the patient's full record, the examination record or
 `Findings`, so that no other state key reaches it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -73,6 +73,16 @@ class Turn(Strict):
 def said_by(speaker: Speaker, dialogue: Sequence[Turn]) -> list[str]:
     """Return the words of each of a speaker's turns."""
     return [turn.text for turn in dialogue if turn.speaker == speaker]
+
+
+def each_file_once(pictures: Iterable[Picture]) -> list[Picture]:
+    """Return pictures, those of one file once."""
+    return list({picture.file: picture for picture in pictures}.values())
+
+
+def pictures_seen(filed: Iterable[Picture], dialogue: Iterable[Turn]) -> list[Picture]:
+    """Return the pictures on file and those handed over in a dialogue, each once."""
+    return each_file_once([*filed, *(picture for turn in dialogue for picture in turn.pictures)])
 
 
 def repeating(dialogue: Sequence[Turn]) -> list[Speaker]:
@@ -208,8 +218,7 @@ class Chart:
     @property
     def all_pictures(self) -> list[Picture]:
         """The pictures on file and those handed over in the dialogue, each once."""
-        handed = [*self.pictures, *(picture for turn in self.dialogue for picture in turn.pictures)]
-        return list({picture.file: picture for picture in handed}.values())
+        return pictures_seen(self.pictures, self.dialogue)
 
     @cached_property  # doctors ask for it with each similar case
     def patients_words(self) -> str:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import Language
-from nodes.state.chart import Ended, Picture, Progress, Turn
+from nodes.state.chart import Ended, Picture, Progress, Turn, each_file_once, pictures_seen
 from nodes.state.decisions import Decision, Round, in_words
 from nodes.state.reducers import union_by
 from nodes.state.stage import StageInput
@@ -153,9 +153,5 @@ def last_statements(state: ConferenceState) -> list[Statement]:
 def pictures_shown(state: ConferenceState, seat: int | None = None) -> list[str]:
     """Return the picture files from the consultation of one intern, or of all, each once."""
     consultations = [one for one in state.get("consultations", []) if seat in (None, one.seat)]
-    files = [
-        picture.file
-        for one in consultations
-        for picture in [*one.pictures, *(picture for turn in one.dialogue for picture in turn.pictures)]
-    ]
-    return list(dict.fromkeys(files))
+    seen = each_file_once(picture for one in consultations for picture in pictures_seen(one.pictures, one.dialogue))
+    return [picture.file for picture in seen]

@@ -19,7 +19,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
 from nodes.patients.filed_results import as_spoken, look_up, ordered_as, part_of, told_once
-from nodes.state.chart import Picture, Turn
+from nodes.state.chart import Picture, Turn, each_file_once
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words, mark
 
@@ -122,7 +122,7 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
         speaker="examiner",
         addressee=addressee,
         text=outcomes.text,
-        pictures=list({picture.file: picture for picture in pictures}.values()),
+        pictures=each_file_once(pictures),
         facts=list(dict.fromkeys(facts)),
     )
     return {"dialogue": [*dialogue, turn]}

@@ -25,7 +25,7 @@ from nodes.patients.ai_hospital.examiner import (
 )
 from nodes.patients.filed_results import Filed, as_spoken, is_asked_for, look_up, ordered_as, part_of, told_once
 from nodes.patients.saps.state_tracker import AMBIGUOUS, EFFECTIVE, INEFFECTIVE
-from nodes.state.chart import Picture, Turn
+from nodes.state.chart import Picture, Turn, each_file_once
 from nodes.state.patient_side import HeardState, last_words, turn_number
 from prompts import load_words, mark
 
@@ -87,7 +87,7 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     shown = context.prompt_language(state["presentation"].language)
     found = {item: _findings_of(item, state, context, shown) for item in state["ordered"]}
     filed = {item: entry for item, (_, entry) in found.items()}
-    pictures = list({picture.file: picture for entry in filed.values() for picture in entry.pictures}.values())
+    pictures = each_file_once(picture for entry in filed.values() for picture in entry.pictures)
     released = list(dict.fromkeys(text for entry in filed.values() for text in entry.texts))
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
