@@ -14,6 +14,7 @@ from nodes.state.decisions import Report, Round, SubDepartments
 from nodes.state.patient_side import HeardState, turn_number
 from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import Stage, read_chart, recalled_at
+from prompts import load_prompt
 from retrieval import Neighbour
 
 
@@ -40,6 +41,19 @@ def stage_view(state: StageState, stage: Stage, context: Context) -> StageView:
         neighbours=recalled_at(stage, state, chart),
         file=state.get("rounds", []),
     )
+
+
+@dataclass(frozen=True)
+class CaseView(StageView):
+    """What every role in the decision sees, with the task of the stage as text."""
+
+    task: str
+
+
+def case_view(state: StageState, stage: Stage, context: Context) -> CaseView:
+    """Return the case as the stage sees it, with the task."""
+    view = stage_view(state, stage, context)
+    return CaseView(**vars(view), task=load_prompt("medchain/task", view.chart.language, stage.name).render({})[0])
 
 
 async def ask_at_stage(

@@ -52,11 +52,11 @@ if TYPE_CHECKING:
         ReconstructionContext,
     )
     from llm import AskError, ModelSettings, Role, ask
+    from nodes.asking import CaseView, case_view
     from nodes.context import Context
     from nodes.node import node
     from nodes.patients.registration import patient
     from nodes.state.chart import Turn
-    from nodes.state.experts import CaseView, case_view
     from nodes.state.patient_side import PatientSideOutput, PatientSideState
     from nodes.state.stage import StageState
     from nodes.strategies.registry import strategy

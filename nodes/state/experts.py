@@ -1,19 +1,15 @@
 """What passes between the experts of MedAgents and MDAgents: analyses, messages, reports, and counters."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict, UniqueItems, at_most, each_once
 from cases.vocabulary import Language
-from nodes.asking import StageView, stage_view
-from nodes.context import Context
 from nodes.state.decisions import in_words
 from nodes.state.reducers import union_by
 from nodes.state.stage import Options, StageState
-from nodes.workflow.stages import Stage
-from prompts import load_prompt, load_words, mark
+from prompts import load_words, mark
 
 MOST_EXPERTS = 5  # MedAgents' experts for the question, and MDAgents' group
 MOST_WEIGHING = 2  # MedAgents' experts for the options
@@ -117,19 +113,6 @@ class PanelState(StageState, total=False):
     syntheses: Annotated[list[Synthesis], union_by("team", latest=True)]
     complexity: Complexity
     feedback: str
-
-
-@dataclass(frozen=True)
-class CaseView(StageView):
-    """What every role in the decision sees, with the task of the stage as text."""
-
-    task: str
-
-
-def case_view(state: StageState, stage: Stage, context: Context) -> CaseView:
-    """Return the case as the stage sees it, with the task."""
-    view = stage_view(state, stage, context)
-    return CaseView(**vars(view), task=load_prompt("medchain/task", view.chart.language, stage.name).render({})[0])
 
 
 def purpose_of(state: PanelState) -> str:

@@ -12,12 +12,12 @@ from langgraph.runtime import Runtime
 
 from cases.vocabulary import normalise
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.votes import decision_of, majority
 from nodes.state.decisions import Decision, Round
-from nodes.state.experts import CaseView, PanelState, Synthesis, case_view
+from nodes.state.experts import PanelState, Synthesis
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
 from nodes.workflow.summarizing_agent import Revised, most_held, revised

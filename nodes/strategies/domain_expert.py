@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cases.strict import Strict
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import member
 from nodes.offline.agreement import overlap
@@ -21,12 +21,10 @@ from nodes.state.experts import (
     MOST_EXPERTS,
     MOST_WEIGHING,
     Analysis,
-    CaseView,
     Expert,
     PanelState,
     Proposed,
     Synthesis,
-    case_view,
     earlier_reports,
     purpose_of,
 )

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import member, node
 from nodes.offline.agreement import agreement
-from nodes.state.experts import MOST_EXPERTS, CaseView, Member, PanelState, Said, case_view
+from nodes.state.experts import MOST_EXPERTS, Member, PanelState, Said
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.general_agent import DiscussionView, Proposal
 from nodes.workflow.general_agent import vote as vote_of_general_agent

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.offline.agreement import agreement
@@ -16,7 +16,7 @@ from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.group_words import reason
 from nodes.offline.votes import NEAREST, weights
 from nodes.state.decisions import Report, Round
-from nodes.state.experts import CaseView, Complexity, PanelState, case_view
+from nodes.state.experts import Complexity, PanelState
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words, mark

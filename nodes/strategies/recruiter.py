@@ -11,22 +11,11 @@ from pydantic import Field, create_model
 from cases.strict import Strict, at_most
 from cases.vocabulary import label
 from llm import Role, side_by_side
-from nodes.asking import ask_at_stage
+from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.offline.departments import admits, sent_to
-from nodes.state.experts import (
-    MOST_EXPERTS,
-    MOST_TEAMS,
-    MOST_WEIGHING,
-    CaseView,
-    Expert,
-    Member,
-    Panel,
-    PanelState,
-    Team,
-    case_view,
-)
+from nodes.state.experts import MOST_EXPERTS, MOST_TEAMS, MOST_WEIGHING, Expert, Member, Panel, PanelState, Team
 from nodes.state.stage import Options, StageState
 from nodes.workflow.stages import STAGES, Stage
 from prompts import load_words, mark

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
 from llm import Role
-from nodes.asking import ask_at_stage
+from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import at_least_one, node
 from nodes.offline.agreement import held, most, most_often, several, some
@@ -19,12 +19,10 @@ from nodes.state.decisions import Judgement, Round
 from nodes.state.experts import (
     MOST_EXPERTS,
     Analysis,
-    CaseView,
     Expert,
     PanelState,
     Proposed,
     Synthesis,
-    case_view,
     earlier_reports,
     purpose_of,
 )

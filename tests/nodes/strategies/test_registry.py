@@ -8,13 +8,13 @@ from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
 from graphs.decision import decision_by
 from graphs.patient_turn import patient_turn_of
+from nodes.asking import case_view
 from nodes.context import Context
 from nodes.offline.votes import decision_of
 from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
 from nodes.state.decisions import Diagnosis, Treatment
-from nodes.state.experts import case_view
 from nodes.state.patient_side import PatientSideState
 from nodes.state.stage import StageState
 from nodes.strategies.registry import STRATEGIES, strategy
