@@ -194,11 +194,11 @@ def _homes() -> Iterator[ModuleType]:
     import llm
 
     yield llm
-    from nodes import context, node
-    from nodes.state import chart, experts, patient_side, stage
+    from nodes import asking, context, node
+    from nodes.state import chart, patient_side, stage
     from nodes.workflow import stages
 
-    yield from (node, context, stages, chart, experts, patient_side, stage)
+    yield from (node, context, stages, chart, patient_side, stage, asking)
     import graphs  # before plug-ins can register the same names
     from nodes.patients import registration
     from nodes.strategies import registry
