@@ -11,9 +11,9 @@ from urllib.request import getproxies
 from llm.blocks import OWN, ModelBlock
 from llm.egress import keep_loopback_direct, stays
 from llm.errors import ModelSpecError
+from llm.failed_requests import brief
 from llm.forms import WHOLE
 from llm.model_objects import OBJECT, object_of
-from llm.retries import brief
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from llm.errors import CacheError
-from llm.retries import brief
+from llm.failed_requests import brief
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (

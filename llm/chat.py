@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 
-from llm import retries
+from llm import failed_requests
 from llm.build import build_model
 from llm.errors import LESS, TOO_LONG, ContextLengthError, ModelError, OversizeReplyError, RateError, RefusedError
 from llm.events import tell
+from llm.failed_requests import EmptyReplyError, ServerAwayError, brief, status_of
 from llm.forms import (
     FORMS,
     PARAMETER,
@@ -37,7 +38,7 @@ from llm.forms import (
 from llm.masking import mask_chain
 from llm.question import Question
 from llm.replies import LONGEST_TEXT, text_of
-from llm.retries import EmptyReplyError, Patience, ServerAwayError, brief, retrying, status_of
+from llm.retries import Patience, retrying
 from llm.scopes import in_this_loop
 from llm.server_quirks import counted
 from llm.settings import ModelSettings
@@ -180,12 +181,12 @@ class ChatClient:
         if status_of(error) == 404 and self.block.batch:
             return "it has no batch interface (/v1/files, /v1/batches); leave `batch` out of the model's block"
         if status_of(error) == 404:
-            return retries.NO_API
+            return failed_requests.NO_API
         if not self._has_answered and isinstance(error, EmptyReplyError) and _PAGE.search(str(error)):
             return "a page answers at this address, and no model; base URLs mostly end with /v1"
-        if self._has_answered or not retries.is_refused_alike(error, refusals.values()):
+        if self._has_answered or not failed_requests.is_refused_alike(error, refusals.values()):
             return None
-        if named := PARAMETER.search(retries.words_of(error)):
+        if named := PARAMETER.search(failed_requests.words_of(error)):
             return f"it refuses the {named[0]} in every form; set another, or another model"
         return "it refuses the first question in every form with the same message"
 
@@ -208,19 +209,19 @@ class ChatClient:
                     patience.used(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
                 why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__
                 tell("request_failed", server=self.spec.server, request=patience.sent, reason=why_failed)
-                if why := retries.refusal(error):
+                if why := failed_requests.refusal(error):
                     raise self._refused(why, error) from error
-                if retries.is_over_rate(error):
+                if failed_requests.is_over_rate(error):
                     raise RateError(f"{self.spec.name}: {LESS} ({brief(error)})") from error
-                if retries.is_too_long(error):
+                if failed_requests.is_too_long(error):
                     raise ContextLengthError(f"{self.spec.name}: {TOO_LONG} ({brief(error)})") from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
                 # A proxy that refuses for itself (502, 503) says nothing of the server behind it.
-                throttle.has_refused |= status_of(error) is not None and not retries.seems_away(error)
-                patience.failed(error, passing=retries.is_passing(error) and throttle.has_answered)
-                if retries.is_too_many(error):
-                    throttle.refused(sent, retries.retry_after(error))
+                throttle.has_refused |= status_of(error) is not None and not failed_requests.seems_away(error)
+                patience.failed(error, passing=failed_requests.is_passing(error) and throttle.has_answered)
+                if failed_requests.is_too_many(error):
+                    throttle.refused(sent, failed_requests.retry_after(error))
                 raise
             throttle.succeeded()
         self._has_answered = True
@@ -228,14 +229,16 @@ class ChatClient:
 
     async def _is_away(self, error: Exception, throttle: Throttle, sent: float, longest: float) -> bool:
         """Whether the request failed because the server is away, and waiting for it is allowed."""
-        if not retries.seems_away(error):
+        if not failed_requests.seems_away(error):
             return False
         if (url := self.spec.base_url) and status_of(error) is None:
             # A server that is up dropped only this connection, unless it is just back.
-            if await retries.is_there(url) and not (throttle.is_away and retries.is_never_connected(error)):
+            if await failed_requests.is_there(url) and not (
+                throttle.is_away and failed_requests.is_never_connected(error)
+            ):
                 return False
             sent = math.inf
-        return throttle.lost(sent, longest, retries.is_loading(error))
+        return throttle.lost(sent, longest, failed_requests.is_loading(error))
 
     def _prepare(
         self, form: str, question: Question[Any], without: frozenset[str]
@@ -319,7 +322,7 @@ async def _one_request(
         # Integrations raise these for bodies that have no choices or are not JSON.
         if isinstance(error, _INVALID_REPLY):
             raise EmptyReplyError(f"the server's answer has no choices ({error})") from error
-        if isinstance(cause := retries.root_cause(error), OversizeReplyError):
+        if isinstance(cause := failed_requests.root_cause(error), OversizeReplyError):
             raise cause from None  # SDKs wrap it as a connection error
         raise
     if not isinstance(message, AIMessage):

@@ -16,8 +16,8 @@ from langchain_core.messages import AIMessage
 
 from cases.vocabulary import patterns
 from llm.blocks import ModelBlock
+from llm.failed_requests import brief, is_of_the_moment, is_passing, status_of, words_of
 from llm.replies import answer_in, find_json, text_of, unwrapped
-from llm.retries import brief, is_of_the_moment, is_passing, status_of, words_of
 
 _SAYS = patterns("llm", "servers")
 

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, RefusedError, retries
+from llm import AnswerError, ModelError, ModelSettings, ModelSpecError, RefusedError, failed_requests, retries
 from llm.build import build_model
 from llm.chat import chat_client
 from llm.forms import FormRefusedError, Forms
@@ -345,7 +345,7 @@ async def test_a_429_is_given_the_time_it_asks_for() -> None:
 async def test_a_server_that_asks_for_an_hour_is_asked_again_after_the_longest_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retries, "_LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(failed_requests, "_LONGEST_WAIT", 0.2)
     with FakeServer(faults=["429"], retry_after=3600) as server:
         start = time.monotonic()
         async with asyncio.timeout(10):

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import wardround as wr
 from llm.blocks import ModelBlock
 from llm.errors import ModelSpecError
+from llm.failed_requests import brief
 from llm.masking import mask_chain, masked
-from llm.retries import brief
 from llm.specs import ModelSpec
 from scoring.case_scores import Metric
 from wardround.cli import app

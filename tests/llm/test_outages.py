@@ -9,7 +9,7 @@ import pytest
 
 from llm import ModelError, ModelSettings, RefusedError, ask
 from llm.errors import ContextLengthError
-from llm.retries import is_too_long, refusal
+from llm.failed_requests import is_too_long, refusal
 from llm.throttle import throttles
 from tests.llm.examinee import EXAMINEE, GOOD, OPINION, View, put, served
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
@@ -475,7 +475,7 @@ async def test_requests_that_find_a_server_down_that_is_up_a_moment_later_are_no
     async def is_there(url: str) -> bool:
         return looks.pop(0) if looks else False
 
-    monkeypatch.setattr("llm.retries.is_there", is_there)
+    monkeypatch.setattr("llm.failed_requests.is_there", is_there)
     await asyncio.to_thread(server.stop)
     while looks and not asked.done():  # noqa: ASYNC110 - the requests take them
         await asyncio.sleep(0.05)
