@@ -55,7 +55,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if block.batch:
         _check_batch(name, block.batch, spec.provider)
     if spec.provider == IN_PROCESS:
-        from llm.local_weights import HfChat, check_folder
+        from llm.local_weights import HfChat
+        from llm.model_folders import check_folder
 
         check_folder(spec.name)
         _check_parameters(name, block, HfChat)

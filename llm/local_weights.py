@@ -4,12 +4,10 @@ Nothing is downloaded. Each model writes one reply at a time or, with `together`
 meanwhile as one batch.
 """
 
-import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal
@@ -23,12 +21,10 @@ from cases.dialogues import Message
 from cases.validation import state_of
 from llm.conversation import own_turn, source_tokens
 from llm.errors import ModelSpecError, RefusedError
+from llm.model_folders import ADAPTER_FILE, base_of, training_of
 
-ADAPTER_FILE, _ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-_POINTER = b"version https://git-lfs"
 LONGEST_REPLY = 512  # tokens, if neither `max_tokens` nor the training sets a limit
 _ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "ai": "assistant"}
-_PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".joblib"})
 _READ = frozenset({".safetensors", ".json", ".jinja", ".model"})
 _DATA = {"local_files_only": True, "trust_remote_code": False}
 _loading = threading.Lock()
@@ -180,83 +176,6 @@ _seated: dict[str, LoadedModel] = {}
 _loaded: dict[str, tuple[object, LoadedModel]] = {}  # with the state of the files it was read from
 
 
-def only_data(folder: Path) -> None:
-    """Reject a model folder that would run code: Python files, an `auto_map` to them, or pickled weights.
-
-    Weights that were not fetched are rejected too.
-
-    Raises:
-        ModelSpecError: names the file and the remedy.
-    """
-    code = next(folder.rglob("*.py"), None) or next(filter(_names_code, folder.rglob("*config*.json")), None)
-    if code is not None:
-        raise ModelSpecError(
-            f"{folder} contains code ({code.relative_to(folder)}), which is not run; use a model of an architecture "
-            "that transformers supports"
-        )
-    pickled = [file for file in folder.rglob("*") if file.suffix in _PICKLED]
-    if pickled and not any(folder.rglob("*.safetensors")):
-        raise ModelSpecError(
-            f"{folder} has its weights in {pickled[0].name}, which can contain code; save them as .safetensors"
-        )
-    for file in folder.rglob("*.safetensors"):
-        with file.open("rb") as weights:
-            if weights.read(len(_POINTER)) == _POINTER:
-                raise ModelSpecError(f"{file} is a pointer of Git LFS, not the weights; run `git lfs pull` there")
-
-
-def _names_code(config: Path) -> bool:
-    with suppress(OSError, ValueError, TypeError, LookupError):  # unreadable files are reported on loading
-        return bool(json.loads(config.read_text("utf-8"))["auto_map"])
-    return False
-
-
-def check_folder(folder: str) -> None:
-    """Reject a folder that cannot be loaded or would run code, without loading it.
-
-    Raises:
-        ModelSpecError: it is no model, brings code, or a package or the adapter's base is missing.
-    """
-    path = Path(folder)
-    if not path.is_dir():
-        raise ModelSpecError(f"hf:{folder} is not a folder on this machine; models are not downloaded")
-    only_data(path)
-    _training(path)
-    if not (path / ADAPTER_FILE).is_file():
-        if not (path / "config.json").is_file():
-            raise ModelSpecError(f"hf:{folder} is not a model: it has neither config.json nor {ADAPTER_FILE}")
-        return
-    if find_spec("peft") is None:
-        raise ModelSpecError(f"hf:{folder} is an adapter, which needs the extra `tune`: pip install 'wardround[tune]'")
-    base = _base(path)
-    if not Path(base).is_dir() and (Path(base).is_absolute() or not _is_cached(base)):
-        raise ModelSpecError(f"hf:{folder} was trained on {base}, which is not on this machine")
-    if not (path / _ADAPTER_WEIGHTS).is_file():
-        raise ModelSpecError(f"hf:{folder} is an adapter without its weights, {_ADAPTER_WEIGHTS}; copy them there")
-    if Path(base).is_dir():
-        only_data(Path(base))
-
-
-def _base(adapter: Path) -> str:
-    try:
-        base = json.loads((adapter / ADAPTER_FILE).read_text("utf-8"))["base_model_name_or_path"]
-        if not isinstance(base, str) or not base:
-            raise ValueError(f"found {base!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        remedy = "write its name or folder under base_model_name_or_path"
-        raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model ({error!r}); {remedy}") from None
-    return base
-
-
-def _is_cached(name: str) -> bool:
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    with suppress(HFValidationError):
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
-    return False
-
-
 def load_model(folder: str) -> LoadedModel:
     """Load a folder's weights, with the base model if it is an adapter; once per process, and again if they change.
 
@@ -281,7 +200,7 @@ def _state_of_files(folder: Path) -> object:
     folders = [folder]
     if (folder / ADAPTER_FILE).is_file():
         with suppress(ModelSpecError):  # told when it is loaded
-            folders.append(Path(_base(folder)))
+            folders.append(Path(base_of(folder)))
     return {file: state_of(file) for each in folders for file in each.glob("*.*") if file.suffix in _READ}
 
 
@@ -302,20 +221,22 @@ def _load(path: Path) -> LoadedModel:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     adapted = (path / ADAPTER_FILE).is_file()
-    base = _base(path) if adapted else str(path)
-    precision = _training(path).get("precision", "auto")  # an adapter needs the precision it was trained with
+    base = base_of(path) if adapted else str(path)
+    precision = training_of(path).get("precision", "auto")  # an adapter needs the precision it was trained with
     model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=precision, use_safetensors=True, **_DATA)
     if adapted:
         from peft import PeftModel
 
-        model = PeftModel.from_pretrained(model, path, local_files_only=True)  # safetensors only: see only_data
+        model = PeftModel.from_pretrained(
+            model, path, local_files_only=True
+        )  # safetensors: see `only_data`
     tokenizer_folder = path if (path / "tokenizer_config.json").is_file() else base
     model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     return _with_limits(path, model, AutoTokenizer.from_pretrained(tokenizer_folder, **_DATA))
 
 
 def _with_limits(path: Path, model: Any, tokenizer: Any) -> LoadedModel:
-    trained = _training(path)
+    trained = training_of(path)
     prefix = getattr(getattr(model, "active_peft_config", None), "num_virtual_tokens", None) or 0
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     return LoadedModel(
@@ -336,17 +257,6 @@ def _ends(model: Any, tokenizer: Any) -> list[int]:
     own = model.generation_config.eos_token_id
     named = own if isinstance(own, list) else [own]
     return sorted({end for end in (*named, tokenizer.eos_token_id) if end is not None})
-
-
-def _training(folder: Path) -> dict[str, Any]:
-    """Return the training configuration of a model or checkpoint of `wardround tune`; empty for other models."""
-    for manifest in (folder / "tuning.json", folder.parent.parent / "tuning.json"):
-        if manifest.is_file() and (manifest.parent == folder or folder.parent.name == "checkpoints"):
-            try:
-                return dict(json.loads(manifest.read_text("utf-8"))["configuration"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise ModelSpecError(f"hf:{folder}: {manifest} does not say how it was trained ({error!r})") from None
-    return {}
 
 
 def _message(message: BaseMessage) -> Message:

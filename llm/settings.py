@@ -135,7 +135,7 @@ class ModelSettings(OwnNumbers):
         """
         for role, name in self.models.items():
             if name not in WITHOUT_MODEL and (block := self.block(name)).in_process:
-                from llm.local_weights import check_folder
+                from llm.model_folders import check_folder
 
                 try:
                     check_folder(block.parsed.name)

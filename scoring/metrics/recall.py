@@ -148,7 +148,7 @@ def _bert_scorer(model: str) -> Any:
 def _layers(folder: str) -> int:
     from transformers import AutoConfig
 
-    from llm.local_weights import only_data
+    from llm.model_folders import only_data
 
     only_data(Path(folder))  # the package would ask whether to run the model's code
     layers: int = AutoConfig.from_pretrained(folder, trust_remote_code=False).num_hidden_layers
@@ -163,7 +163,7 @@ def _rate_scorer(model: str | None) -> Any:
         from RaTEScore import RaTEScore
 
         if folder:
-            from llm.local_weights import only_data
+            from llm.model_folders import only_data
 
             only_data(folder)
         scorer = RaTEScore(use_gpu=torch.cuda.is_available(), **models)

@@ -19,7 +19,8 @@ from llm import local_weights as hf
 from llm.build import build_model
 from llm.chat import chat_client
 from llm.conversation import source_tokens
-from llm.local_weights import HfChat, check_folder, load_model
+from llm.local_weights import HfChat, load_model
+from llm.model_folders import check_folder
 from llm.specs import check_models
 from llm.trace import collecting_calls
 from tests.llm.examinee import OFFLINE_OPINION, Opinion, View, fail
@@ -79,21 +80,6 @@ def test_a_folder_that_is_not_there_is_refused_when_a_graph_begins_not_when_its_
         chosen.check_folders()
 
 
-def test_a_folder_without_a_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
-    with pytest.raises(ModelSpecError, match=r"has neither config\.json nor adapter_config\.json"):
-        model(tmp_path)
-
-
-@pytest.mark.parametrize("gone", ["/nowhere/base", "nobody/nothing-at-all"])
-def test_an_adapter_whose_base_is_not_on_this_machine_is_refused_before_it_is_loaded(tmp_path: Path, gone: str) -> None:
-    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": gone}))
-    with pytest.raises(ModelSpecError, match=f"was trained on {gone}, which is not on this machine"):
-        model(tmp_path)
-    (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(ModelSpecError, match=r"names no base model.*; write its name or folder under base_model_name"):
-        model(tmp_path)
-
-
 def test_an_adapter_whose_weights_are_missing_or_not_fetched_is_refused_before_it_is_loaded(
     adapter: Path, tmp_path: Path
 ) -> None:
@@ -123,7 +109,7 @@ def test_a_model_that_cannot_be_loaded_says_why_in_one_short_line(
 def test_an_adapter_without_its_package_is_refused_with_what_to_install(
     adapter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hf, "find_spec", lambda name: None)
+    monkeypatch.setattr("llm.model_folders.find_spec", lambda name: None)
     with pytest.raises(ModelSpecError, match=r"wardround\[tune\]"):
         model(adapter)
 

@@ -161,7 +161,7 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
             if setting == "models":
                 spec = ModelSpec.parse(value)
                 if spec.provider == IN_PROCESS and spec.name != ANY_NAME:
-                    from llm.local_weights import check_folder
+                    from llm.model_folders import check_folder
 
                     check_folder(spec.name)
             elif setting == "case_source":

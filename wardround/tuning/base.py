@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from llm.conversation import PLAIN_TEMPLATE
-from llm.local_weights import ADAPTER_FILE, only_data
+from llm.model_folders import ADAPTER_FILE, only_data
 from wardround.tuning.configuration import Tuning, TuningError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cases.dialogues import Dialogue
-from llm.local_weights import ADAPTER_FILE
+from llm.model_folders import ADAPTER_FILE
 from scoring.clini_eval.data_sheet import data_sheet
 from wardround.printing import in_markdown
 from wardround.store.durable_lines import only_writer
