@@ -227,9 +227,7 @@ def _load(path: Path) -> LoadedModel:
     if adapted:
         from peft import PeftModel
 
-        model = PeftModel.from_pretrained(
-            model, path, local_files_only=True
-        )  # safetensors: see `only_data`
+        model = PeftModel.from_pretrained(model, path, local_files_only=True)  # safetensors: see `only_data`
     tokenizer_folder = path if (path / "tokenizer_config.json").is_file() else base
     model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     return _with_limits(path, model, AutoTokenizer.from_pretrained(tokenizer_folder, **_DATA))

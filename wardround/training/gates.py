@@ -23,13 +23,7 @@ from cases.text.words import words
 from cases.vocabulary import data_file
 from nodes.reconstruction.alignment import read_of_note, read_of_said
 from nodes.reconstruction.expected import answered, expected_rows
-from nodes.reconstruction.gates import GATES
-from nodes.reconstruction.learned import (
-    HEADS,
-    LONG_NOTE,
-    RULES,
-    WEIGHTS,
-    WEIGHTS_OF,
+from nodes.reconstruction.features import (
     Claim,
     Exchange,
     asked_and_answered,
@@ -42,6 +36,8 @@ from nodes.reconstruction.learned import (
     strange_rows,
     whole_rows,
 )
+from nodes.reconstruction.gates import GATES
+from nodes.reconstruction.learned import HEADS, LONG_NOTE, RULES, WEIGHTS, WEIGHTS_OF
 from nodes.reconstruction.parsed import ParsedDialogue, content_words
 from nodes.reconstruction.vectors import Rows
 from retrieval.token_vectors import each_token_vectors
