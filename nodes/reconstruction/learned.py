@@ -182,12 +182,13 @@ HEADS: Mapping[str, Callable[[ParsedDialogue, Rows], Iterator[Weighed]]] = {
     "whole": left_out,
 }
 WEIGHTS_OF: Mapping[str, str] = {"exchanged": "speaker"}  # heads that use the weights of another
-RULES: Mapping[str, Rule] = {
-    "speaks_for_oneself": only_where(_is_freely_worded, _gate_of("speaker")),
-    "turns_in_place": only_where(_is_freely_worded, _gate_of("exchanged")),
-    "answers_in_place": only_where(_is_freely_worded, _gate_of("fits")),
-    "answers_expected": only_where(_is_freely_worded, _gate_of("expected")),
-    "connected_to_the_note": only_where(_is_freely_worded, _gate_of("strange")),
-    "founded_on_the_note": only_where(_is_freely_worded, _gate_of("unfounded")),
-    "whole_note": only_where(_is_freely_worded, _gate_of("whole")),
+_GATES = {
+    "speaks_for_oneself": "speaker",
+    "turns_in_place": "exchanged",
+    "answers_in_place": "fits",
+    "answers_expected": "expected",
+    "connected_to_the_note": "strange",
+    "founded_on_the_note": "unfounded",
+    "whole_note": "whole",
 }
+RULES: Mapping[str, Rule] = {name: only_where(_is_freely_worded, _gate_of(head)) for name, head in _GATES.items()}
