@@ -21,9 +21,10 @@ from graphs.state_graph import Graph, StateGraph
 from nodes.context import Context, context_of
 from nodes.state.graph_states import ClinicalInput, ClinicalState
 from nodes.strategies.registry import STRATEGIES
-from nodes.workflow.admission import admit, follow_up
+from nodes.workflow.admission import admit
 from nodes.workflow.case_retrieval import refine
 from nodes.workflow.examiner import examine
+from nodes.workflow.follow_up import follow_up
 from nodes.workflow.reviewer import review
 from nodes.workflow.stages import STAGES, check_prompts, parts
 

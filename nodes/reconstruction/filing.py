@@ -1,6 +1,5 @@
 """The record clerk: takes the note in, and files the written dialogue as chat messages. No model calls."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from nodes.reconstruction.exchanges import FreeExchange, WrittenSection
 from nodes.reconstruction.knowledge import ClinicalKnowledge
 from nodes.reconstruction.plan import farewell_words, opening_words
 from nodes.reconstruction.role_setting import RoleSetting
-from nodes.workflow.admission import find_case
+from nodes.workflow.case_lookup import case_given
 
 
 class NoteInput(TypedDict, total=False):
@@ -49,10 +48,7 @@ async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, An
     """
     given: Any = state.get("note")
     if given is None:
-        case: Any = state.get("case")
-        if case is None:
-            case = await asyncio.to_thread(find_case, state.get("case_id"), runtime.context.case_source)
-        given = note_of(Case.model_validate(case) if not isinstance(case, Case) else case)
+        given = note_of(await case_given(state, runtime.context.case_source))
     note = given if isinstance(given, Note) else Note.model_validate(given)
     start = {"sections": [], "exchanges": [], "section": 0, "revisions": 0, "objections": []}
     return {"note": note.shown(runtime.context.answer_key == "told"), "diseases": note.diseases, **start}

@@ -9,7 +9,8 @@ from nodes.state.chart import Ended, Findings, Picture, Progress
 from nodes.state.collaboration import ConferenceState, Person
 from nodes.state.decisions import Referral, Treatment, Triage
 from nodes.state.patient_side import PatientSideOutput, PatientSideState, Records
-from nodes.workflow.admission import AdmissionState, FollowUp
+from nodes.workflow.admission import AdmissionState
+from nodes.workflow.follow_up import FollowUp
 from retrieval import Neighbour
 
 

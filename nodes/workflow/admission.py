@@ -1,37 +1,31 @@
-"""Admission: opens the chart of a case, and closes it with the follow-up record. Makes no model call."""
+"""Admission: opens the chart of a case. Makes no model call."""
 
 import asyncio
-import os
 from contextlib import suppress
-from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Any
 
 from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from cases import Case, load_cases
+from cases import Case
 from cases.case import ExaminationRecord, PatientRecord
 from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
 from cases.sexes import SexBoundError, with_sex
-from cases.strict import Strict
-from cases.validation import state_of, suggestion
-from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, TREATMENT_ITEMS
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.medpmc.personas import drawn
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Findings, Presentation, Reference, Turn, said_by
-from nodes.state.decisions import Diagnosis, Referral, StageRecord, Treatment, Triage
+from nodes.state.chart import Presentation, Reference, Turn
+from nodes.state.decisions import Diagnosis, Referral, Triage
 from nodes.strategies.registry import check_built_for
-from nodes.workflow.case_retrieval import add_to_memory
+from nodes.workflow.case_lookup import case_given
 from nodes.workflow.examiner import release
-from retrieval import RememberedCase, kin_of
+from retrieval import kin_of
 
 # What a doctor learns only by asking the patient, or by reading the record.
-_HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}
+HISTORIES = {"present_illness", "past_history", "personal_history", "family_history"}
 
 
 class AdmissionState(TypedDict, total=False):
@@ -58,21 +52,6 @@ class RecordsState(TypedDict, total=False):
     picture_folder: str
 
 
-class UnknownCaseError(ValueError):
-    """The case source has no case with that id. A server passes the message on, since this is a ValueError."""
-
-
-class FollowUp(Strict):
-    """The record of the whole course, in a form that can be remembered (MedChain, B.1)."""
-
-    course: RememberedCase = Field(description="The twelve features, as the workflow found or decided them.")
-    dialogue: list[Turn]
-    urgency: str
-    diagnosis_basis: str
-    treatment_plan: str
-    ended: dict[str, str] = Field(description="How each stage ended, by stage.")
-
-
 @node
 async def admit(
     state: AdmitState, runtime: Runtime[Context], consultation: bool = False, strategy: str = ""
@@ -92,7 +71,9 @@ async def admit(
             "grow = 'in_order' needs `position`, the number of the case in its order, which a run sets; set it too, or "
             "grow = 'as_finished'"
         )
-    case = await _case_of(state, context)
+    case = await case_given(state, context.case_source)
+    if not case.folder:
+        case = case.model_copy(update={"folder": state.get("picture_folder", "")})
     kin = kin_of(case) if context.retrieval else None  # from the unchanged case: its texts may be rewritten below
     recorded = case.patient
     if case.examinations.images and context.send_pictures:
@@ -101,7 +82,7 @@ async def admit(
     if not context.personalized:
         case = impersonal(case)
     record = case.patient
-    histories = {} if context.interactive or consultation else record.model_dump(include=_HISTORIES)
+    histories = {} if context.interactive or consultation else record.model_dump(include=HISTORIES)
     update: dict[str, Any] = {
         "case_id": case.id,
         "patient_record": record,
@@ -132,16 +113,6 @@ async def admit(
     if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update
-
-
-async def _case_of(state: AdmitState, context: Context) -> Case:
-    """Return the case of the input, with the folder of its pictures."""
-    case = state.get("case")
-    if case is None:
-        case = await asyncio.to_thread(find_case, state.get("case_id"), context.case_source)
-    elif not isinstance(case, Case):  # as JSON, from Studio
-        case = Case.model_validate(case)
-    return case if case.folder else case.model_copy(update={"folder": state.get("picture_folder", "")})
 
 
 def _results_in_words(case: Case, context: Context) -> dict[str, str]:
@@ -191,34 +162,11 @@ def as_played(case: Case, context: Context) -> Case:
 async def disclose(state: RecordsState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Disclose both records to the doctor: every history and every result at once."""
     presentation, examinations = state["presentation"], state["examination_record"]
-    histories = state["patient_record"].model_dump(include=_HISTORIES)
+    histories = state["patient_record"].model_dump(include=HISTORIES)
     results, pictures = release(
         examinations, list(examinations.results), state.get("picture_folder", ""), runtime.context.send_pictures
     )
     return {"presentation": presentation.model_copy(update=histories), "results": results, "pictures": pictures}
-
-
-def find_case(case_id: str | None, source: str) -> Case:
-    """Look up a case by id.
-
-    Raises:
-        UnknownCaseError: no id given, or no such case; similar ids are suggested.
-        CaseFileError: the source cannot be read.
-    """
-    if not case_id:
-        raise UnknownCaseError("the input needs `case` (a Case) or `case_id`")
-    if not isinstance(case_id, str):
-        raise UnknownCaseError(f"case_id: expected the id of a case, such as 'surgery-03', not {case_id!r}")
-    return _find(case_id, source, state_of(Path(os.path.expanduser(source)))).model_copy(deep=True)
-
-
-@lru_cache(maxsize=8)  # a server looks a case up before it starts the run, and the run again
-def _find(case_id: str, source: str, state: tuple[int, int] | None) -> Case:
-    cases = {case.id: case for case in load_cases(source)}
-    if case_id not in cases:
-        hint = suggestion(case_id, cases, f"its first case is {next(iter(cases))!r}")
-        raise UnknownCaseError(f"there is no case {case_id!r} in {source}; {hint}")
-    return cases[case_id]
 
 
 def reference_of(case: Case, context: Context) -> Reference:
@@ -239,53 +187,3 @@ def reference_of(case: Case, context: Context) -> Reference:
         | key.imaging_reports,
         diagnosis=Diagnosis(names=key.diagnosis, basis=key.diagnosis_basis) if key.diagnosis else None,
     )
-
-
-class ClosingState(Findings, total=False):
-    """The findings of the whole course, with the record of decisions."""
-
-    treatment: Treatment
-    decisions: list[StageRecord]
-
-
-@node
-async def follow_up(state: ClosingState, runtime: Runtime[Context], strategy: str = "group") -> dict[str, Any]:
-    """Compile the follow-up record; if the memory grows, remember the course as an unverified pseudo-case."""
-    check_built_for(strategy, state.get("built_for", strategy))
-    context = runtime.context
-    presentation, referral = state["presentation"], state["referral"]
-    results = state.get("results", {})
-    history = said_by("patient", state.get("dialogue", [])) or [
-        getattr(presentation, section) for section in sorted(_HISTORIES) if getattr(presentation, section)
-    ]
-    course = RememberedCase(
-        id=state["case_id"],
-        parent_id=state["kin"].parent_of(state["case_id"]) if "kin" in state else None,
-        language=presentation.language,
-        verified=False,
-        order=context.position,
-        age_years=presentation.age_years,
-        sex=presentation.sex,
-        chief_complaint=presentation.chief_complaint,
-        symptoms=state.get("symptoms", presentation.chief_complaint),
-        history=" ".join(history),
-        physical_examination={item: text for item, text in results.items() if item in PHYSICAL_ITEMS.names},
-        auxiliary_examination={item: text for item, text in results.items() if item in AUXILIARY_ITEMS.names},
-        imaging_report=state.get("reports", {}),
-        diagnosis=state["diagnosis"].names,
-        treatment_items=[item for item in state["treatment"].items if item in TREATMENT_ITEMS.names],
-        department=referral.department if referral.department in DEPARTMENTS.names else None,
-        sub_departments=referral.sub_departments,
-    )
-    if context.grow != "off":
-        await add_to_memory(course, context)
-    return {
-        "follow_up": FollowUp(
-            course=course,
-            dialogue=state.get("dialogue", []),
-            urgency=referral.urgency,
-            diagnosis_basis=state["diagnosis"].basis,
-            treatment_plan=state["treatment"].plan,
-            ended={record.stage: record.ended for record in state.get("decisions", [])},
-        )
-    }

@@ -11,7 +11,7 @@ from cases import Case, load_cases, save_cases
 from graphs import clinical_workflow
 from llm import AnswerError, Call
 from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
-from nodes.workflow.admission import UnknownCaseError
+from nodes.workflow.case_lookup import UnknownCaseError
 from nodes.workflow.general_agent import Proposal, vote
 from retrieval import build_memory
 from tests.graphs.scripting import (

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from graphs.state_types import NotStartedError
-from nodes.workflow.admission import UnknownCaseError
+from nodes.workflow.case_lookup import UnknownCaseError
 
 _REFUSALS = (str(NotStartedError), str(UnknownCaseError))
 _FIRST_OF_TWO = "Run encountered an error in graph"

@@ -15,7 +15,7 @@ from cases.files import BUILTIN
 from cases.validation import in_a_line, nearest
 from graphs.case_graph import CaseGraph
 from graphs.state_types import NotStartedError, fields_of, is_model, needed_fields, types_of
-from nodes.workflow.admission import find_case
+from nodes.workflow.case_lookup import find_case
 
 
 class ServedGraph(CaseGraph):

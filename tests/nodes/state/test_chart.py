@@ -186,7 +186,7 @@ def test_every_person_of_the_clinical_workflow_is_examined() -> None:
         "workflow.case_retrieval.refine",
         "patients.medchain.answer",
         "workflow.admission.admit",
-        "workflow.admission.follow_up",
+        "workflow.follow_up.follow_up",
         "workflow.reviewer.review",
         "workflow.summarizing_agent.decide",
     }

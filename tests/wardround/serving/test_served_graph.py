@@ -11,7 +11,7 @@ from langgraph.types import Command, Send
 from cases import Case, load_cases, save_cases
 from graphs.catalogue import served
 from graphs.state_types import NotStartedError, types_of
-from nodes.workflow.admission import UnknownCaseError
+from nodes.workflow.case_lookup import UnknownCaseError
 from wardround.serving.served_graph import ServedGraph, check_context, input_of
 
 CASE = next(case for case in load_cases() if case.id == "surgery-03").model_dump(mode="json")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cases import load_cases, save_cases
-from nodes.workflow import admission
-from nodes.workflow.admission import UnknownCaseError, find_case
+from nodes.workflow import case_lookup
+from nodes.workflow.case_lookup import UnknownCaseError, find_case
 
 CASE = load_cases()[0]
 
@@ -17,7 +17,7 @@ def test_a_case_that_is_looked_up_again_is_read_once_until_its_file_changes(
     file = tmp_path / "cases.jsonl"
     save_cases([CASE], file)
     read = []
-    monkeypatch.setattr(admission, "load_cases", lambda source: read.append(source) or load_cases(source))
+    monkeypatch.setattr(case_lookup, "load_cases", lambda source: read.append(source) or load_cases(source))
     first = find_case(CASE.id, str(file))
     first.key.diagnosis.append("Changed by a caller")
     assert find_case(CASE.id, str(file)).key.diagnosis == CASE.key.diagnosis and len(read) == 1
