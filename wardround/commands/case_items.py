@@ -60,8 +60,8 @@ def confirm(
     """
     from cases import save_cases
     from wardround.rating.checklists import columns_of, read_checklist
+    from wardround.rating.drafted_tests import TestLine, tests_taken_back
     from wardround.rating.item_lists import ItemLine, taken_back
-    from wardround.rating.test_lists import TestLine, tests_taken_back
     from wardround.store.provenance import write_json
 
     if "action" in columns_of(checklist):
@@ -104,7 +104,7 @@ def draft_tests(
     from scoring.aie.drafting import draft
     from wardround.analysis.simulators import heard_by_rule
     from wardround.rating.checklists import write_checklist
-    from wardround.rating.test_lists import TestLine, lines_of
+    from wardround.rating.drafted_tests import TestLine, lines_of
     from wardround.store.provenance import write_json
 
     checklist = out.with_name(f"{out.name}.checklist.csv")
