@@ -1,5 +1,6 @@
 """Folders of models that run in this process: what one must hold, and what it must not bring."""
 
+import hashlib
 import json
 from contextlib import suppress
 from importlib.util import find_spec
@@ -9,6 +10,8 @@ from typing import Any
 from llm.errors import ModelSpecError
 
 ADAPTER_FILE, _ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+_CONTENT = frozenset({".json", ".jinja", ".model", ".safetensors", ".txt"})
+_PART, _PARTS = 2**20, 64  # bytes and number of the parts of a large file that its fingerprint reads
 _POINTER = b"version https://git-lfs"
 _PICKLED = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".joblib"})
 
@@ -80,6 +83,24 @@ def base_of(adapter: Path) -> str:
         remedy = "write its name or folder under base_model_name_or_path"
         raise ModelSpecError(f"hf:{adapter}: {ADAPTER_FILE} names no base model ({error!r}); {remedy}") from None
     return base
+
+
+def fingerprint(folder: str) -> str:
+    """Return what tells two states of a model's folder apart: 16 hexadecimal digits of a SHA-256; empty without one.
+
+    Of large files, parts spread over them are read: other weights differ nearly everywhere. The base of an adapter
+    counts if it is a folder too.
+    """
+    path, digest = Path(folder), hashlib.sha256()
+    base = [Path(base_of(path))] if (path / ADAPTER_FILE).is_file() else []
+    for file in [file for part in (path, *base) for file in sorted(part.glob("*")) if file.suffix in _CONTENT]:
+        size = file.stat().st_size
+        digest.update(f"{file.name} {size}\n".encode())
+        with file.open("rb") as content:
+            for start in range(0, size, max(_PART, size // _PARTS)):
+                content.seek(start)
+                digest.update(content.read(_PART))
+    return digest.hexdigest()[:16] if path.is_dir() else ""
 
 
 def _is_cached(name: str) -> bool:

@@ -1,6 +1,6 @@
 """The settings that `ask` reads, a part of a run's context: the model of each role and the limits of a call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
@@ -133,14 +133,19 @@ class ModelSettings(OwnNumbers):
         Raises:
             ModelSpecError: a folder is not on this machine, or holds no model that can be used.
         """
+        for role, folder in self.model_folders():
+            from llm.model_folders import check_folder
+
+            try:
+                check_folder(folder)
+            except ModelSpecError as error:
+                raise ModelSpecError(f"models.{role}: {error}") from error
+
+    def model_folders(self) -> Iterator[tuple[str, str]]:
+        """Yield each entry of the model map that a model of this process answers, with its folder."""
         for role, name in self.models.items():
             if name not in WITHOUT_MODEL and (block := self.block(name)).in_process:
-                from llm.model_folders import check_folder
-
-                try:
-                    check_folder(block.parsed.name)
-                except ModelSpecError as error:
-                    raise ModelSpecError(f"models.{role}: {error}") from error
+                yield role, block.parsed.name
 
     def block(self, name: str) -> ModelBlock:
         """Return the block of that name, or else a block with the name as its spec."""

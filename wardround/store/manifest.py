@@ -12,6 +12,7 @@ from typing import Any
 from cases.validation import unpiped
 from llm.build import without_seed
 from llm.checksums import CHECKSUM, checksum, unsealed
+from llm.model_folders import fingerprint
 from llm.prices import price_source
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.overlay import prompts_in_use
@@ -51,10 +52,12 @@ def manifest_of(
     ``beside`` has what they depend on besides the experiment and its cases: `memory` and the like (``runner.py``).
     """
     example = experiment.context.example  # the user's own consultation
+    weights = {folder: fingerprint(folder) for _, folder in experiment.context.model_folders()}
     return {
         "configuration": experiment.identity,
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": None,
+        **({"weights": weights} if weights else {}),
         **(beside or {}),
         "prompts": {**prompt_hashes(), **({"workflow.example": _hash_of(Path(example))} if example else {})},
         "plugins": record_plugins(experiment.known_names),
@@ -87,7 +90,7 @@ def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[st
     Raises:
         ConfigurationError: the results would depend on something else now; names the differences.
     """
-    recorded = [part for part in (*_PLACE_OF, "sub_departments") if part in before]  # not in older runs
+    recorded = [part for part in (*_PLACE_OF, "sub_departments", "weights") if part in before]  # not in older runs
     places = (*_PLACES, *(place for part, place in _PLACE_OF.items() if part in before and part in manifest))
     changes = [
         change

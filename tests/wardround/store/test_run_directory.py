@@ -236,6 +236,19 @@ def test_changed_data_is_refused(tmp_path: Path) -> None:
         open_once(tmp_path, items=[StoredItem.of(CASES[0].model_copy(update={"patient": patient})), ITEMS[1]])
 
 
+def test_weights_that_were_trained_on_meanwhile_are_refused(tmp_path: Path) -> None:
+    folder, out = tmp_path / "doctor", tmp_path / "out"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}", "utf-8")
+    (folder / "model.safetensors").write_bytes(b"one model")
+    experiment = Experiment.model_validate({"models": {"default": "offline", "doctor": f"hf:{folder}"}})
+    for _ in range(2):
+        open_once(out, experiment)
+    (folder / "model.safetensors").write_bytes(b"its next state")
+    with pytest.raises(ConfigurationError, match=r"weights\..*doctor: was '\w{16}', is '\w{16}'"):
+        open_once(out, experiment)
+
+
 def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
     case = Case(
         id="a",
