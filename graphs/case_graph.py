@@ -26,6 +26,8 @@ _SETTINGS = "wardround_settings"  # key in a checkpoint's metadata: the settings
 # Keys of LangGraph's in ``configurable``: the first passes the context to conditional edges, the second is there only
 # for a graph within another graph.
 _RUNTIME, _INSIDE = "__pregel_runtime", "__pregel_read"
+# The checkpointer that a graph lends the graphs within it, and whether these go on from their checkpoints.
+_LENT, _RESUMING = "__pregel_checkpointer", "__pregel_resuming"
 # The task and channel under which LangGraph saves an answer until the node that asked has it.
 _DELIVERY = ("00000000-0000-0000-0000-000000000000", "__resume__")
 
@@ -34,7 +36,8 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph that differs from LangGraph's in these points.
 
     - With a checkpointer, each input starts a new course: nothing of an earlier one on the thread is left in it. Only
-      the graph of a patient alone continues its dialogue, until another case is named.
+      the graph of a patient alone continues its dialogue, until another case is named. The same holds for a node that
+      keeps its state (``compile(checkpointer=True)``).
     - A run that continues from a checkpoint without a context (after an answer, a fork or an edit of the state, or with
       new words to a patient alone) has the settings of the run that saved the checkpoint.
     - A run that continues without an answer asks the open question again; LangGraph would reuse the last answer.
@@ -42,6 +45,11 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     - A notebook draws it without a web service.
     - Its form names no nodes of other graphs, which have the same settings.
     """
+
+    def __init__(self, *, _serde_allowlist: Any = None, **attributes: Any) -> None:
+        """Keep the types that checkpoints may hold under ``LANGGRAPH_STRICT_MSGPACK``; LangGraph's copies lose them."""
+        super().__init__(**attributes)
+        self._serde_allowlist = _serde_allowlist
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """Run the graph; `invoke` and `batch` call this."""
@@ -114,9 +122,14 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         run depends on no checkpoint.
         """
         depends = _begins(given) or not options.get("context")
+        asked = merge_configs(self.config, config)
+        if self.checkpointer is True:
+            around = merge_configs(enclosing_config(), asked)
+            inside = around.get("configurable", {})
+            lent = None if inside.get(_RESUMING) or not _begins(given) else inside.get(_LENT)
+            return lent, {**around, "configurable": {**inside, "checkpoint_ns": _path(inside), "checkpoint_id": None}}
         if not isinstance(self.checkpointer, BaseCheckpointSaver) or not depends:
             return None, {}
-        asked = merge_configs(self.config, config)
         if "thread_id" not in asked.get("configurable", {}):  # it may be that of the chain around
             asked = merge_configs(enclosing_config(), asked)
         threads = asked.get("configurable", {})
@@ -131,11 +144,15 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if _INSIDE in around:  # a graph that is watched as a node (`astream_events`) hands on what it does otherwise
             options = {"output_keys": self.output_channels, **options}
         if saved and _begins(given) and not self._continues(given, saved.checkpoint["channel_values"]):
-            graph = self._seeing(lambda _: None)
-        elif saved and not options.get("context"):
+            if self.checkpointer is True:
+                saver = _seeing(around[_LENT], lambda _: None, _path(around))
+                config = {**(config or {}), "configurable": {**(config or {}).get("configurable", {}), _LENT: saver}}
+            else:
+                graph = self.copy({"checkpointer": _seeing(self.checkpointer, lambda _: None)})
+        elif saved and self.checkpointer is not True and not options.get("context"):
             options = {**options, "context": _settings_of(saved)}
         if given is None and isinstance(self.checkpointer, BaseCheckpointSaver):
-            graph = self._seeing(_without_delivery)
+            graph = self.copy({"checkpointer": _seeing(self.checkpointer, _without_delivery)})
         context, named = self._settings(options.get("context"), getattr(around.get(_RUNTIME), "context", None))
         if context is None:
             return graph, config, options
@@ -178,22 +195,6 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         named = given.get("case_id", kept.get("case_id")) if case is None else getattr(case, "id", None)
         return bool(named == kept.get("case_id"))
 
-    def _seeing(self, seen: Callable[[CheckpointTuple], CheckpointTuple | None]) -> "CaseGraph":
-        """Return the graph with a saver that changes each of its own checkpoints by ``seen`` when it is read."""
-        saver: Any = copy.copy(self.checkpointer)
-        get_tuple, aget_tuple = saver.get_tuple, saver.aget_tuple
-
-        def shown(config: RunnableConfig, saved: CheckpointTuple | None) -> CheckpointTuple | None:
-            is_inside = bool(config["configurable"].get("checkpoint_ns"))
-            return seen(saved) if saved and not is_inside else saved
-
-        async def aget_tuple_shown(config: RunnableConfig) -> CheckpointTuple | None:
-            return shown(config, await aget_tuple(config))
-
-        saver.get_tuple = lambda config: shown(config, get_tuple(config))
-        saver.aget_tuple = aget_tuple_shown
-        return self.copy({"checkpointer": saver})
-
     def _typed_edits(self, supersteps: Any, config: RunnableConfig) -> list[list[Any]]:
         return [
             [edit._replace(values=self._typed(edit.values, config)) for edit in superstep] for superstep in supersteps
@@ -207,8 +208,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return values converted to the state's types, of the graph or of the subgraph that the config names."""
         if not isinstance(values, Mapping):
             return values
-        namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
-        path = "|".join(part.partition(":")[0] for part in namespace.split("|") if part and not part.isdigit())
+        path = _path(config.get("configurable", {}))
         subgraph = dict(self.get_subgraphs(namespace=path, recurse=True)).get(path) if path else None
         builder = (subgraph if isinstance(subgraph, CompiledStateGraph) else self).builder
         schemas: list[type] = list(builder.schemas)  # includes schemas of single nodes
@@ -242,6 +242,27 @@ def _begins(given: Any) -> bool:
 def _without_delivery(saved: CheckpointTuple) -> CheckpointTuple:
     """Return a checkpoint without the answer that was given last: the node that asked for it has it already."""
     return saved._replace(pending_writes=[write for write in saved.pending_writes or [] if write[:2] != _DELIVERY])
+
+
+def _seeing(saver: Any, seen: Callable[[CheckpointTuple], CheckpointTuple | None], path: str = "") -> Any:
+    """Return a checkpointer that changes each checkpoint of the graph at ``path`` by ``seen`` when it is read."""
+    changed: Any = copy.copy(saver)
+
+    def shown(config: RunnableConfig, saved: CheckpointTuple | None) -> CheckpointTuple | None:
+        return seen(saved) if saved and _path(config["configurable"]) == path else saved
+
+    async def aget_tuple_shown(config: RunnableConfig) -> CheckpointTuple | None:
+        return shown(config, await saver.aget_tuple(config))
+
+    changed.get_tuple = lambda config: shown(config, saver.get_tuple(config))
+    changed.aget_tuple = aget_tuple_shown
+    return changed
+
+
+def _path(configurable: Mapping[str, Any]) -> str:
+    """Return the nodes that a graph is within, such as ``ward|diagnosis``; "" for the outermost."""
+    parts = str(configurable.get("checkpoint_ns", "")).split("|")
+    return "|".join(part.partition(":")[0] for part in parts if part and not part.isdigit())
 
 
 def _settings_of(saved: CheckpointTuple) -> dict[str, Any]:

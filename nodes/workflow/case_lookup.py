@@ -19,11 +19,14 @@ async def case_given(state: Mapping[str, Any], source: str) -> Case:
     """Return the case of an input: an object, JSON as from Studio, or the one of that id in the source.
 
     Raises:
-        UnknownCaseError, CaseFileError: as for `find_case`.
+        UnknownCaseError: it is not a whole case, or as for `find_case`.
+        CaseFileError: as for `find_case`.
     """
     case = state.get("case")
     if case is None:
         case = await asyncio.to_thread(find_case, state.get("case_id"), source)
+    if not isinstance(case, Case | Mapping):
+        raise UnknownCaseError(f"case: expected a whole Case, not {case!r:.60}; an id is given as `case_id`")
     return case if isinstance(case, Case) else Case.model_validate(case)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cases import Case, load_cases, save_cases
-from graphs import clinical_workflow
+from graphs import clinical_workflow, reconstruction
 from llm import AnswerError, Call
 from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
 from nodes.workflow.case_lookup import UnknownCaseError
@@ -146,6 +146,12 @@ def test_an_unknown_case_id_is_an_error_that_names_close_ones() -> None:
         clinical_workflow.invoke({"case_id": "otolaringology-01"})
     with pytest.raises(UnknownCaseError, match="`case_id`"):
         clinical_workflow.invoke({})
+
+
+@pytest.mark.parametrize("graph", [clinical_workflow, reconstruction], ids=["workflow", "reconstruction"])
+def test_an_id_in_place_of_a_whole_case_is_an_error_that_says_where_it_belongs(graph: Any) -> None:
+    with pytest.raises(ValueError, match="case: expected a whole Case, not 'surgery-03'; an id is given as `case_id`"):
+        graph.invoke({"case": "surgery-03"})
 
 
 def test_an_unknown_role_model_or_switch_is_an_error_before_the_first_call() -> None:

@@ -3,12 +3,14 @@
 import asyncio
 import copy
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from IPython.core.formatters import DisplayFormatter
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
+from langgraph._internal import _serde
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Overwrite
@@ -64,6 +66,19 @@ async def test_nothing_of_an_earlier_case_on_a_thread_is_left_in_a_second(builde
     second = await go(graph, how, {"case": CASE}, thread(), context=context)
     assert found(second) == found(await go(graph, how, {"case": CASE}, thread("2"), context=context))
     assert {state.values.get("case_id") for state in graph.get_state_history(thread())} >= {"dentistry-01", CASE.id}
+
+
+def test_a_compiled_graph_and_its_copies_know_the_types_of_its_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under LANGGRAPH_STRICT_MSGPACK a node of somebody's graph would get dicts from its own checkpoints otherwise."""
+    monkeypatch.setattr(_serde, "STRICT_MSGPACK_ENABLED", True)
+    graph: Any = build_clinical_workflow().compile().with_config(tags=["mine"])
+    assert ("nodes.state.decisions", "Diagnosis") in graph._serde_allowlist
+
+
+def test_the_serializer_takes_types_of_the_users_own_besides_ours() -> None:
+    serde = serializer().with_msgpack_allowlist([Note])
+    given = {"note": Note("x"), "case": CASE}
+    assert serde.loads_typed(serde.dumps_typed(given)) == {**given, "case": CASE.model_copy(update={"folder": ""})}
 
 
 def test_a_deep_copy_of_a_graph_runs() -> None:
@@ -215,6 +230,11 @@ def test_the_context_of_another_graph_is_taken_as_far_as_the_graph_obeys_it() ->
         workflow.invoke({"case": CASE}, context="offline")
 
 
+@dataclass
+class Note:
+    text: str
+
+
 class Ward(TypedDict, total=False):
     case: Case
     diagnosis: Diagnosis
@@ -239,6 +259,47 @@ async def test_a_graph_is_a_node_of_the_users_graph_with_its_settings_or_is_refu
         await go(
             in_a_graph_of_the_users(clinical_workflow, dict), how, {"case": CASE}, thread(), context={"user": "me"}
         )
+
+
+@HOW
+async def test_nothing_of_an_earlier_case_is_left_in_a_node_that_keeps_its_state(how: str) -> None:
+    node = build_clinical_workflow().compile(checkpointer=True)
+    graph, settings = in_a_graph_of_the_users(node, ClinicalContext), {**QUICK, "models": {"doctor": "human"}}
+
+    async def diagnosed(case: Case, name: str) -> Diagnosis:
+        result = await go(graph, how, {"case": case}, thread(name), context=settings)
+        while "__interrupt__" in result:
+            answer = Command(resume="Where does it hurt?")
+            result = await go(graph, how, answer, thread(name), context=settings)
+        return result["diagnosis"]
+
+    await diagnosed(builtin("dentistry-01"), "1")
+    assert await diagnosed(CASE, "1") == await diagnosed(CASE, "2")
+
+
+@HOW
+async def test_a_patient_in_a_node_that_keeps_its_state_goes_on_until_another_is_named(how: str) -> None:
+    class Talk(TypedDict, total=False):
+        case_id: str
+        turns: int
+
+    kept_patient = build_patient_turn("medchain").compile(checkpointer=True)
+
+    async def patient(state: Talk) -> Talk:
+        given = {"case_id": state["case_id"], "words": "Where does it hurt?"}
+        return {"turns": len((await kept_patient.ainvoke(given))["dialogue"])}
+
+    def patient_in_a_thread(state: Talk) -> Talk:
+        given = {"case_id": state["case_id"], "words": "Where does it hurt?"}
+        return {"turns": len(kept_patient.invoke(given)["dialogue"])}
+
+    node = RunnableLambda(patient_in_a_thread, patient)
+    graph = kept(StateGraph(Talk).add_node("patient", node).add_edge(START, "patient"))
+    turns = [
+        (await go(graph, how, {"case_id": case_id}, thread()))["turns"]
+        for case_id in (CASE.id, CASE.id, "dentistry-01")
+    ]
+    assert turns == [2, 4, 2]
 
 
 @HOW

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from langgraph.types import GraphOutput
+
 from cases import Case
 from cases.dialogues import Dialogue
 from cases.notes import Note
@@ -24,7 +26,7 @@ _OF_THE_PATIENT = ("patient", "tracker")  # settings that decide which suites fi
 
 def score(
     case: Case | Note,
-    result: Mapping[str, Any],
+    result: Mapping[str, Any] | GraphOutput[Any],
     *,
     context: Mapping[str, Any] | ModelSettings | None = None,
     suite: str | None = None,
@@ -37,7 +39,7 @@ def score(
 
     Args:
         case: the case, or the note of a reconstruction; only scoring reads its answer key.
-        result: the state that the graph returned.
+        result: the state that the graph returned, also with ``version="v2"``.
         context: the settings that the graph was given. Their models also judge; judges without one are offline rules.
         suite: the suite to score by, such as ``aie`` for a consultation; the default one of the graph if None.
         inferred_keys: also score by items of the answer key that an importer inferred.
@@ -55,13 +57,15 @@ def score(
 
 async def ascore(
     case: Case | Note,
-    result: Mapping[str, Any],
+    result: Mapping[str, Any] | GraphOutput[Any],
     *,
     context: Mapping[str, Any] | ModelSettings | None = None,
     suite: str | None = None,
     inferred_keys: bool = False,
 ) -> CaseScores:
     """Score the final state of a graph; see `score`."""
+    if isinstance(result, GraphOutput):
+        result = {**result.value, "__interrupt__": result.interrupts} if result.interrupts else result.value
     graph = _graph_of(case, result)
     settings = _settings(graph, context)
     of_the_patient = {name: getattr(settings, name) for name in _OF_THE_PATIENT if name in settings.model_fields_set}

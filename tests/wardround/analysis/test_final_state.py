@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.types import GraphOutput, Interrupt
 
 import wardround as wr
 from llm.specs import HUMAN
@@ -53,6 +54,13 @@ def test_it_scores_inside_a_running_loop_and_as_a_coroutine(finished: dict[str, 
 
     one, other = asyncio.run(both())
     assert one == other == wr.score(CASE, finished) and one.values["referral_level1"] is not None
+
+
+def test_it_scores_what_a_graph_returns_in_langgraphs_second_version(finished: dict[str, Any]) -> None:
+    output = wr.clinical_workflow.invoke({"case": CASE}, context=SHORT, version="v2")
+    assert wr.score(CASE, output) == wr.score(CASE, finished)
+    with pytest.raises(wr.ConfigurationError, match="waits for a person's answer"):
+        wr.score(CASE, GraphOutput(finished, interrupts=(Interrupt("Where?"),)))
 
 
 def test_the_models_of_the_context_judge(finished: dict[str, Any]) -> None:
