@@ -36,6 +36,7 @@ from llm.forms import (
     is_of_the_prompt,
 )
 from llm.masking import mask_chain
+from llm.model_objects import OBJECT, object_of
 from llm.question import Question
 from llm.replies import LONGEST_TEXT, text_of
 from llm.retries import Patience, retrying
@@ -90,6 +91,11 @@ class ChatClient:
         from langchain_openai.chat_models.base import BaseChatOpenAI
 
         return isinstance(self._models[frozenset()], BaseChatOpenAI)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another object with the same spec has been given since, such as one with a new key."""
+        return self.spec.provider == OBJECT and self._models[frozenset()] is not object_of(self.spec.name)
 
     @cached_property
     def own_forms(self) -> tuple[str, ...]:
@@ -291,7 +297,7 @@ def chat_client(name: str, settings: ModelSettings) -> ChatClient:
     clients = in_this_loop(_clients)
     limits = (settings.temperature, settings.timeout, settings.max_tokens, settings.seed)
     key = (settings.block(name).model_dump_json(), limits, settings.key_of(name))
-    if key not in clients:
+    if key not in clients or clients[key].is_replaced:
         clients[key] = ChatClient(name, settings)
     return clients[key]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 OBJECT = "object"
 _SECRET = re.compile(r"key|secret|password|credential|auth|header|token(?!s)", re.IGNORECASE)
+_ADDRESS = re.compile(r"base$|url|endpoint|host|deployment", re.IGNORECASE)  # LangChain's integrations do not tell it
 _FILE_TYPES = (str, int, float, list, dict, type(None))  # values a file can hold, validated by the type of the map
 _objects: dict[str, "BaseChatModel"] = {}
 
@@ -47,7 +48,7 @@ def with_specs(models: Any) -> Any:
         if made.setdefault(spec, model) is not model:
             raise ModelSpecError(
                 f"models.{role}: its parameters do not distinguish it from another {type(model).__name__}; use one "
-                "object for both"
+                "object for both, or give each a `name`"
             )
     _objects.update(made)
     return {**models, **specs}
@@ -65,7 +66,10 @@ def _spec(model: "BaseChatModel") -> str:
     from langchain_core.language_models import BaseChatModel
 
     own = type(model).model_fields.keys() - BaseChatModel.model_fields.keys()
-    values = dict(model._identifying_params) or {name: getattr(model, name) for name in own}
+    fields = {name: getattr(model, name) for name in own}
+    addresses = {name: str(value) for name, value in fields.items() if value and _ADDRESS.search(name)}
+    named = {"name": model.name} if model.name else {}
+    values = addresses | (dict(model._identifying_params) or fields) | named
     parameters = {name: values[name] for name in sorted(values) if not _SECRET.search(name)}
     shown = ", ".join(f"{name}={value}" for name, value in parameters.items() if isinstance(value, str | int | float))
     serialised = json.dumps(parameters, default=lambda value: type(value).__name__, sort_keys=True)

@@ -5,12 +5,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import ValidationError
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr, ValidationError
 
 from cases import load_cases
 from graphs import clinical_workflow, one_step
 from llm import ModelError, ModelSettings, ModelSpecError
 from llm.build import build_model
+from tests.support.fake_server import FakeServer
 
 SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
 
@@ -56,6 +58,24 @@ def test_objects_of_the_same_class_and_parameters_have_one_spec_and_of_others_an
         return ModelSettings.model_validate({"models": {"doctor": model}}).models["doctor"]
 
     assert spec("a") == spec("a") != spec("b")
+
+
+def test_objects_at_different_servers_or_of_different_names_have_different_specs() -> None:
+    here, there = (ChatOpenAI(model="m", base_url=f"http://{host}/v1", api_key=SecretStr("k")) for host in "ab")
+    named = FakeListChatModel(responses=["a"], name="second")
+    for one, other in ((here, there), (named, FakeListChatModel(responses=["a"]))):
+        models = ModelSettings.model_validate({"models": {"doctor": one, "patient": other}}).models
+        assert models["doctor"] != models["patient"]
+
+
+def test_an_object_given_later_is_asked_although_it_has_the_spec_of_an_earlier_one() -> None:
+    """It may have another key or other callbacks, which are in no spec."""
+    keys = ["first", "second"]
+    with FakeServer() as server:
+        for key in keys:
+            model = ChatOpenAI(model="m", base_url=server.base_url, api_key=SecretStr(key))
+            one_step.invoke({"case": load_cases()[0]}, context={"retrieval": False, "models": {"doctor": model}})
+        assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {key}" for key in keys]
 
 
 def test_what_may_be_a_secret_is_in_no_spec() -> None:
