@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cases.case import Case, PatientRecord
+from cases.case import Case
 from cases.importers.agentclinic_nejm import nejm_data
 from cases.importers.findings import Findings
 from cases.importers.registry import importer
@@ -20,7 +20,7 @@ from cases.text.demographics import age_phrases, beyond_age_and_sex, demographic
 from cases.text.prose import label, listed, paragraph, phrase, prose, sentence
 from cases.text.sentences import first_sentence
 from cases.text.words import language_of
-from cases.vocabulary import normalise, patterns
+from cases.vocabulary import patterns
 
 _ROOT = "OSCE_Examination"
 _ACTOR = f"{_ROOT}.Patient_Actor"
@@ -28,7 +28,6 @@ _FORMATS = {_ROOT, "question", "answers"}
 _READ = {"Objective_for_Doctor", "Patient_Actor", "Physical_Examination_Findings", "Test_Results", "Correct_Diagnosis"}
 _ACTOR_READ = {"Demographics", "History", "Symptoms", "Past_Medical_History", "Social_History", "Review_of_Systems"}
 _PERSON = ("Age", "Sex", "Gender")  # beside Demographics, where somebody's own records have them
-_TEXTS = [name for name, info in PatientRecord.model_fields.items() if info.annotation is str]
 
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 
@@ -41,7 +40,6 @@ def import_agentclinic(source: Source) -> Iterator[Case]:
         data = _data(record, value)
         case = record.case(f"{stem}-{record.key or f'{record.number:03d}'}", data) if data else None
         if case:
-            _warn_of_leak(record, case)
             yield case
 
 
@@ -144,12 +142,3 @@ def _occupation(about: str, social: str) -> str:
         return rest.strip()
     match = _PATTERNS["works_as"].search(social)
     return match[1].strip() if match else ""
-
-
-def _warn_of_leak(record: Record, case: Case) -> None:
-    """Warn if the patient's record contains the diagnosis in the words of the key."""
-    for diagnosis in case.key.diagnosis:
-        pattern = re.compile(rf"(?<!\w){re.escape(normalise(diagnosis))}(?!\w)")
-        for name in _TEXTS:
-            if pattern.search(normalise(getattr(case.patient, name))):
-                record.warn(f"patient.{name}", f"names the diagnosis {diagnosis!r}, so the patient knows it")

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from cases.case import Case
+from cases.doubts import told_diagnosis
 from cases.json_lines import are_records, numbered_lines, objects_in
 from cases.pictures import picture_fault
 from cases.problems import Problem, Severity, WithProblems, validation_problems
@@ -93,6 +94,7 @@ class Source:
             if any(cell.strip() for cell in row[len(names) :]):
                 self.error("has more cells than the heading; quote a text that has the separator in it", place)
                 continue
+            self.reading = place
             yield Record(self, place, number, dict(zip_longest(names, row[: len(names)])))
 
     def objects(self, holding: str, is_record: IsRecord | None = None) -> Iterator[tuple["Record", Mapping[str, Any]]]:
@@ -257,6 +259,8 @@ class Record:
         if unique != case_id:
             self.source.counted[case_id] = count
             self.warn("id", f"{case_id} is already used; this case becomes {unique}")
+        for name in told_diagnosis(case):
+            self.warn(f"patient.{name}", f"names the diagnosis {case.key.diagnosis[0]!r}, so the patient knows it")
         return case
 
 

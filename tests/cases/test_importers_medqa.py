@@ -117,7 +117,7 @@ def test_an_answer_beside_its_options_or_of_another_letter_is_told(tmp_path: Pat
     other = imported(tmp_path, {**QUESTION, "answer": "Polydipsia"})
     assert [problem.field for problem in other.warnings] == ["answer_idx"]
     assert (other.cases[0].key.diagnosis, other.cases[0].key.option) == (["Polydipsia"], "B")
-    none = imported(tmp_path, {**QUESTION, "answer": "Gout"})
+    none = imported(tmp_path, {**QUESTION, "answer": "Sarcoidosis"})
     assert [problem.field for problem in none.warnings] == ["answer"] and none.cases[0].key.options == {}
 
 

@@ -11,7 +11,7 @@ from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
 from wardround.commands.options import Cache, CaseIds
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.rate import rate_cases
-from wardround.printing import counted, echo
+from wardround.printing import counted, echo, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,6 +110,7 @@ def check(
 ) -> None:
     """Check a case file. Report every problem or, if there is none, a summary of the cases."""
     from cases import check_cases
+    from cases.doubts import doubts
     from prompts import PromptError, check_language
     from wardround.store.traces import differing_by_letter_case
 
@@ -124,6 +125,8 @@ def check(
             echo(f"to run them: {error}")
     for other, own in differing_by_letter_case(case.id for case in cases):
         echo(f"to run them: the ids {other!r} and {own!r} differ by letter case alone, which some file systems ignore")
+    for doubt, ids in doubts(cases):
+        echo(f"to look at: {doubt}: {counted(len(ids), 'case')} ({first_of(ids)})")
     if out is not None:
         _write_distribution(cases, out)
 

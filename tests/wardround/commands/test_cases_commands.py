@@ -362,3 +362,14 @@ def test_a_check_names_ids_that_differ_by_letter_case_alone(file: Path) -> None:
     save_cases([first, *others, first.model_copy(update={"id": "Alpha-1"})], file)
     (told,) = [line for line in run("check", file).stdout.splitlines() if "letter case" in line]
     assert "'alpha-1' and 'Alpha-1'" in told
+
+
+def test_a_check_names_what_is_no_fault_and_seldom_meant(file: Path) -> None:
+    (case, _) = load_cases(file)
+    told = case.patient.model_copy(update={"past_history": "Her doctor called it sciatica."})
+    save_cases([case.model_copy(update={"patient": told})], file)
+    result = run("check", file)
+    assert result.exit_code == 0
+    assert "to look at: the patient's record names the diagnosis, which the patient may tell: 1 case (alpha-1)" in (
+        result.stdout
+    )
