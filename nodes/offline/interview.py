@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from nodes.offline.meaning import subject_of
+from nodes.offline.own_words import voice_of
 from nodes.offline.subjects import subjects
-from nodes.patients.own_words import voice_of
 from nodes.state.chart import Chart, said_by
 from prompts import load_words
 

@@ -22,11 +22,11 @@ from nodes.offline.meaning import (
     is_understood,
     subject_of,
 )
+from nodes.offline.own_words import said_of, unsaid
 from nodes.offline.pairs import answer_scores, has, with_known_words
 from nodes.offline.relevance import answering, support_of, without_the_family
 from nodes.offline.subjects import kind_named, matters_told, subjects
 from nodes.offline.topics import topic_of, words_in
-from nodes.patients.own_words import said_of, unsaid
 from nodes.reconstruction.lay_speech import capitalised
 from nodes.state.chart import Turn
 from prompts import load_words, mark

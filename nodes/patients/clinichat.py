@@ -21,9 +21,9 @@ from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.own_words import said_of
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
-from nodes.patients.own_words import said_of
 from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.patient_side import HeardState
 from nodes.workflow.examiner import release

@@ -16,8 +16,8 @@ from cases.vocabulary import Language
 from llm import ModelSettings, Role, side_by_side
 from llm.specs import HUMAN
 from nodes.offline.doctor_actions import is_vague
+from nodes.offline.own_words import in_own_words, unsaid, voice_of
 from nodes.offline.record_answers import facts_for, wants_examination
-from nodes.patients.own_words import in_own_words, unsaid, voice_of
 from nodes.state.chart import Turn, heard_by
 from prompts import load_words
 from scoring.clini_eval.demonstration import NothingToScoreError

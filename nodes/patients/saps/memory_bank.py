@@ -22,9 +22,9 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind
 from nodes.offline.orders import open_results
+from nodes.offline.own_words import said_of
 from nodes.offline.record_answers import Silence, denial
 from nodes.offline.relevance import released_for
-from nodes.patients.own_words import said_of
 from nodes.patients.saps.response_generator import response_generator
 from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action, TrackerState, facts_on_record
 from nodes.state.patient_side import turn_number

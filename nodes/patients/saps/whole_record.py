@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from nodes.context import Context
 from nodes.node import node
-from nodes.patients.own_words import said_of
+from nodes.offline.own_words import said_of
 from nodes.patients.saps.memory_bank import silence_for
 from nodes.patients.saps.state_tracker import TrackerState, facts_on_record
 from nodes.state.patient_side import HeardState, turn_number

@@ -15,8 +15,8 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
 from nodes.context import Context
+from nodes.offline.own_words import said_of, voice_of
 from nodes.offline.subjects import idioms, subjects, wordings
-from nodes.patients.own_words import said_of, voice_of
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
 from prompts import load_words

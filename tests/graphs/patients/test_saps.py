@@ -8,7 +8,7 @@ import pytest
 from cases import Case
 from cases.text.record_sentences import record_sentences
 from graphs.patients import saps
-from nodes.patients.own_words import in_own_words, voice_of
+from nodes.offline.own_words import in_own_words, voice_of
 from nodes.patients.saps.memory_bank import open_to
 from nodes.state.chart import Presentation, Turn
 from prompts import load_words

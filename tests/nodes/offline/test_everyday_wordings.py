@@ -19,10 +19,10 @@ from nodes.offline.clauses import clauses, split
 from nodes.offline.doctor_actions import kind_of
 from nodes.offline.kinds import is_asking, kind_label
 from nodes.offline.meaning import subject_of
+from nodes.offline.own_words import in_own_words, voice_of
 from nodes.offline.record_answers import answer_from_record, denial, facts_for
 from nodes.offline.relevance import answering
 from nodes.offline.subjects import idioms, kind_named, subjects, wordings
-from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
 from prompts import load_words
 from wardround.training.labelled import labelled_cases

@@ -6,8 +6,8 @@ from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.offline.meaning import subjects_heard
+from nodes.offline.own_words import in_own_words, voice_of
 from nodes.offline.record_answers import answer_from_record, denial, facts_for, wants_examination
-from nodes.patients.own_words import in_own_words, voice_of
 from nodes.state.chart import Turn
 from prompts import load_words
 

@@ -5,8 +5,8 @@ import pytest
 from cases.case import ExaminationRecord, PatientRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
+from nodes.offline.own_words import in_own_words, said_of, unsaid, voice_of
 from nodes.offline.record_answers import answer_from_record
-from nodes.patients.own_words import in_own_words, said_of, unsaid, voice_of
 from nodes.state.chart import Turn
 
 

@@ -14,7 +14,7 @@ from nodes.reconstruction.voice import Voice, cannot_speak, tells_of_oneself, wh
 from nodes.state.chart import Presentation, Turn, said_by
 from prompts import load_words, with_full_stop
 
-_PATTERNS = patterns("nodes.patients", "patterns")
+_PATTERNS = patterns("nodes.offline", "own_words")
 _ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
 
