@@ -37,7 +37,7 @@ PARAMETER = re.compile(r"\b(temperature|top_p|seed|max_tokens|max_completion_tok
 WHOLE = "stream=false"
 # For chat templates without a system role, or that need alternating turns: as with `chat_roles = false`.
 ROLES = "chat_roles"
-_TOLD = {
+_SAID_OF = {  # a refused parameter, in the log
     WHOLE: "answers only in streams; they are requested from now on",
     ROLES: "does not take these chat roles; all messages are sent as one of the user from now on",
 }
@@ -96,7 +96,7 @@ class Forms:
         except Exception as error:
             if parameter := _refused_parameter(error, without):
                 if parameter not in self.left_out:
-                    told = _TOLD.get(parameter, f"does not accept {parameter}; it is no longer sent")
+                    told = _SAID_OF.get(parameter, f"does not accept {parameter}; it is no longer sent")
                     _log.warning("%s %s", self.model, told)
                 self.left_out.add(parameter)
                 raise ParameterRefusedError(parameter) from error
