@@ -10,17 +10,16 @@ from cases.text.sentences import sentences
 from cases.text.statements import Mention, mentions
 from cases.vocabulary import Language, patterns
 from nodes.reconstruction.lay_speech import article_of, spoken
-from nodes.reconstruction.voice import Voice, cannot_speak, tells_of_oneself, whose
+from nodes.reconstruction.voice import ANSWERS_FROM, Voice, cannot_speak, tells_of_oneself, whose
 from nodes.state.chart import Presentation, Turn, said_by
 from prompts import load_words, with_full_stop
 
 _PATTERNS = patterns("nodes.offline", "own_words")
-_ANSWERS_FROM = 14.0  # years; a parent speaks for a younger child, unless the complaint says "I"
 
 
 def voice_of(person: PatientRecord | Presentation, language: Language) -> Voice:
     """Return who speaks: the patient, the parent or relative who tells the complaint, or who came with the patient."""
-    young = person.age_years is not None and person.age_years < _ANSWERS_FROM
+    young = person.age_years is not None and person.age_years < ANSWERS_FROM  # unless the complaint says "I"
     kin = whose(person.chief_complaint, young, person.sex, language)
     if kin == "self" and not tells_of_oneself(person.chief_complaint):
         kin = "relative" if cannot_speak(f"{person.chief_complaint} {person.present_illness}") else kin

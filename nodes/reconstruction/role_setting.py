@@ -17,9 +17,8 @@ from cases.text.demographics import demographics
 from cases.vocabulary import Language, patterns
 from nodes.context import Context
 from nodes.node import node
-from nodes.reconstruction.voice import Kin, Voice, cannot_speak, child_of, whose
+from nodes.reconstruction.voice import ANSWERS_FROM, Kin, Voice, cannot_speak, child_of, whose
 
-_ANSWERS_FROM = 14.0  # years; a younger patient's family speaks
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
@@ -49,7 +48,7 @@ def roles_of(note: Note) -> RoleSetting:
     about = " ".join(line for name, lines in sections.items() if name != "family_history" for line in lines)
     stated = demographics(person, brief=True) if person else demographics(about)
     sex = stated.sex or _sex_by_pronouns(note.text.partition("\nFamily history")[0])
-    if (stated.age_years is not None and stated.age_years < _ANSWERS_FROM) or (
+    if (stated.age_years is not None and stated.age_years < ANSWERS_FROM) or (
         stated.age_years is None and _PATTERNS["child"].search(about)
     ):
         kin = child_of(sex)

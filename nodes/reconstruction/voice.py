@@ -8,6 +8,7 @@ from cases.text.words import rules_of
 from cases.vocabulary import Language, patterns
 
 Kin = Literal["self", "son", "daughter", "child", "relative"]
+ANSWERS_FROM = 14.0  # years; the family speaks for a younger patient
 _PATTERNS = patterns("nodes.reconstruction", "patterns")
 
 
