@@ -91,7 +91,7 @@ def _asks(words: str, language: Language, is_question: bool) -> bool:
     kind = kind_label(words, language)
     if kind in ("advice", "vague_advice", "remark") and not is_question:
         return False
-    return is_asking(words, language) and subjects()[subject_of(words, language)].names != ("results",)
+    return is_asking(words, language) and subject_of(words, language) != "results"
 
 
 def _likely_answers(facts: Sequence[RecordSentence], question: str, language: Language) -> list[RecordSentence]:

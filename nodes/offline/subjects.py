@@ -18,7 +18,6 @@ class Subject:
     """A subject of questions, and where the record speaks of it.
 
     Attributes:
-        names: its own name.
         sections: of the patient record, the most likely first; empty for a particular symptom, which may be in any,
             for results, and for open questions.
         record: the concepts that a question about it names.
@@ -30,7 +29,6 @@ class Subject:
         whole_but: concepts whose sentences are left out even then.
     """
 
-    names: tuple[str, ...]
     sections: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     tells: tuple[str, ...] = ()
@@ -76,15 +74,14 @@ def subjects() -> dict[str, Subject]:
     """Return the subjects by name."""
     return {
         name: Subject(
-            (name,),
-            tuple(about.get("sections", ())),
-            tuple(about.get("record", ())),
-            tuple(about.get("tells", [name for name in about.get("record", ()) if name in matters_told()])),
-            about.get("story", False),
-            about.get("rest", False),
-            about.get("given", False),
-            tuple(about.get("whole_with", ())),
-            tuple(about.get("whole_but", ())),
+            sections=tuple(about.get("sections", ())),
+            record=tuple(about.get("record", ())),
+            tells=tuple(about.get("tells", [one for one in about.get("record", ()) if one in matters_told()])),
+            story=about.get("story", False),
+            rest=about.get("rest", False),
+            given=about.get("given", False),
+            whole_with=tuple(about.get("whole_with", ())),
+            whole_but=tuple(about.get("whole_but", ())),
         )
         for name, entry in _entries().items()
         if (about := entry.get("about")) is not None
