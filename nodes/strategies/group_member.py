@@ -15,8 +15,7 @@ from nodes.node import member, node
 from nodes.offline.agreement import agreement
 from nodes.state.experts import MOST_EXPERTS, Member, PanelState, Said
 from nodes.state.stage import Opinion, opinions_of
-from nodes.workflow.general_agent import DiscussionView, Proposal
-from nodes.workflow.general_agent import vote as vote_of_general_agent
+from nodes.workflow.general_agent import DiscussionView, Proposal, proposed, weigh_or_give_way
 from nodes.workflow.stages import STAGES, Stage
 
 
@@ -60,7 +59,7 @@ def within_reach(members: Sequence[Member], seat: int) -> list[int]:
 
 def propose_by_rule(view: MemberView) -> Proposal[Any]:
     """Offline: propose like a general agent of the stage's group with the same seat."""
-    return vote_of_general_agent(
+    return weigh_or_give_way(
         DiscussionView(
             stage=view.stage,
             seat=view.seat,
@@ -97,10 +96,9 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     """Ask one member for a proposal, in view of the last ones, the talk and the moderator's remarks."""
     view, round_, seat = _view(state, runtime.context, stage), state.get("discussion_round", 0), state["seat"]
     where = (f"discussion{round_}", f"seat{seat}")
-    answer: type[Proposal[Any]] = Proposal[stage.decision]  # type: ignore[name-defined]
+    answer = proposed(stage.decision)
     proposal = await ask_at_stage(proposer, view, state, runtime.context, *where, answer=answer, seat=seat)
-    decision = proposal.decision.model_dump(mode="json")
-    return {"opinions": [Opinion(discussion_round=round_, seat=seat, decision=decision, reasoning=proposal.reasoning)]}
+    return {"opinions": [proposal.as_opinion(round_, seat)]}
 
 
 @member()

@@ -31,6 +31,16 @@ class Proposal(Strict, Generic[D]):
     reasoning: str = Field(description="Briefly: what speaks for it, and what in the others' views does not convince.")
     decision: D
 
+    def as_opinion(self, discussion_round: int, seat: int) -> Opinion:
+        """Return the proposal as what the agent of a seat holds after a round."""
+        decision = self.decision.model_dump(mode="json")
+        return Opinion(discussion_round=discussion_round, seat=seat, decision=decision, reasoning=self.reasoning)
+
+
+def proposed(decision: type[Decision]) -> type[Proposal[Any]]:
+    """Return the answer type of a proposal for a stage's decision."""
+    return Proposal[decision]  # type: ignore[valid-type]
+
 
 @dataclass(frozen=True)
 class DiscussionView(StageView):
@@ -46,7 +56,7 @@ class DiscussionView(StageView):
         return [item for item in self.file[-1].judgements if not item.verdict.accepted] if self.file else []
 
 
-def vote(view: DiscussionView) -> Proposal[Any]:
+def weigh_or_give_way(view: DiscussionView) -> Proposal[Any]:
     """Offline: each seat weighs similar cases in its own way, and gives way to a majority or an objection.
 
     The first seat weighs findings most, the second what the patient tells, the third takes the nearest case, and so on
@@ -61,9 +71,9 @@ def vote(view: DiscussionView) -> Proposal[Any]:
         return Proposal(decision=votes.majority(*evidence), reasoning=reason("objections", chart))
     own = next((opinion for opinion in view.opinions if opinion.seat == view.seat), None)
     if own is not None:
-        proposed = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
+        views = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
         mine = stage.decision.model_validate(own.decision)
-        decision, why = _after_the_talk(view, mine, proposed)
+        decision, why = _after_the_talk(view, mine, views)
         told = votes.changed(chart, mine.listed(), decision.listed(), reason(why, chart), stage)
         return Proposal(decision=decision, reasoning=told)
     decision = votes.majority(*evidence, view.seat)
@@ -71,29 +81,36 @@ def vote(view: DiscussionView) -> Proposal[Any]:
     return Proposal(decision=decision, reasoning=why)
 
 
-def _after_the_talk(view: DiscussionView, own: Decision, proposed: Sequence[Decision]) -> tuple[Decision, str]:
+def _after_the_talk(view: DiscussionView, own: Decision, proposals: Sequence[Decision]) -> tuple[Decision, str]:
     """Return what most of the group hold, as a whole or item by item, else the nearest case's of all, and why.
 
     Without either, the own proposal stands.
     """
     for decision in proposed:
-        if sum(agreement(decision, other) == 1.0 for other in proposed) * 2 > len(proposed):
+        if sum(agreement(decision, other) == 1.0 for other in proposals) * 2 > len(proposals):
             return decision, "most_hold_it"
     stage = view.stage
     if stage.decision is not Report:
-        shared = held([decision.listed() for decision in proposed], most)
+        shared = held([decision.listed() for decision in proposals], most)
         if shared and not stage.single:
-            return votes.nearest_with(proposed, shared), "most_hold_it"
+            return votes.nearest_with(proposals, shared), "most_hold_it"
         if stage.single and view.neighbours:
-            for name in votes.weights(stage, view.chart, view.neighbours, view.image_class):
-                holding = (one for one in proposed if normalise(name) in map(normalise, one.listed()))
-                if of_the_nearest := next(holding, None):
-                    return of_the_nearest, "nearest_holds_it"
+            ranked = votes.weights(stage, view.chart, view.neighbours, view.image_class)
+            holding = (one for name in ranked for one in proposals if normalise(name) in map(normalise, one.listed()))
+            if of_the_nearest := next(holding, None):
+                return of_the_nearest, "nearest_holds_it"
     return own, "unopposed"
 
 
 general_agent: Role[Any] = Role(
-    "general", "", "medchain/general", Proposal, offline=vote, seats=MOST_AGENTS, seated="general_agents", stages=STAGES
+    "general",
+    "",
+    "medchain/general",
+    Proposal,
+    offline=weigh_or_give_way,
+    seats=MOST_AGENTS,
+    seated="general_agents",
+    stages=STAGES,
 )
 
 
@@ -127,12 +144,6 @@ async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) ->
         specialty=specialty_of(seat, case.chart, context, state.get("specialists", ())),
     )
     where = (f"discussion{round_}", f"seat{seat}")
-    answer: type[Proposal[Any]] = Proposal[stage.decision]  # type: ignore[name-defined]
+    answer = proposed(stage.decision)
     proposal = await ask_at_stage(general_agent, view, state, context, *where, answer=answer, seat=seat)
-    opinion = Opinion(
-        discussion_round=round_,
-        seat=seat,
-        decision=proposal.decision.model_dump(mode="json"),
-        reasoning=proposal.reasoning,
-    )
-    return {"opinions": [opinion]}
+    return {"opinions": [proposal.as_opinion(round_, seat)]}

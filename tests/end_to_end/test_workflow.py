@@ -12,7 +12,7 @@ from graphs import clinical_workflow, reconstruction
 from llm import AnswerError, Call
 from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
 from nodes.workflow.case_lookup import UnknownCaseError
-from nodes.workflow.general_agent import Proposal, vote
+from nodes.workflow.general_agent import Proposal, weigh_or_give_way
 from retrieval import build_memory
 from tests.graphs.scripting import (
     asked_of,
@@ -199,7 +199,7 @@ def orders_all(view: Any) -> Proposal[Any]:
     """General agents who order whatever there is."""
     if view.stage.decision in (PhysicalOrders, AuxiliaryOrders):
         return Proposal(decision=view.stage.decision(items=list(view.options.names)), reasoning="")
-    return vote(view)
+    return weigh_or_give_way(view)
 
 
 SETTINGS: dict[str, Any] = {"max_backtracks": 1, "max_feedback_rounds": 1, "general_agents": 2, "discussion_rounds": 2}
@@ -268,7 +268,7 @@ def test_a_result_comes_up_where_it_was_ordered_and_nowhere_where_it_was_not(mon
 
     def orders_one(view: Any) -> Proposal[Any]:
         if view.stage.decision is not AuxiliaryOrders:
-            return vote(view)
+            return weigh_or_give_way(view)
         return Proposal(decision=AuxiliaryOrders(items=[ordered]), reasoning="")
 
     script(monkeypatch, "general", orders_one)
@@ -375,7 +375,7 @@ def test_peers_2_referral_knows_only_the_complaint_and_diagnosis_only_what_was_a
 
 def test_peers_2_what_a_stage_decides_is_what_the_next_one_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     def as_scripted(view: Any) -> Proposal[Any]:
-        proposal = vote(view)
+        proposal = weigh_or_give_way(view)
         if view.stage.name != "diagnosis":
             return proposal
         names = {"names": ["A disease of our own"], "basis": "A basis of our own."}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cases import Case, PatientRecord, load_cases
 from cases.impersonal import impersonal
-from nodes.workflow.general_agent import Proposal, vote
+from nodes.workflow.general_agent import Proposal, weigh_or_give_way
 from retrieval import Neighbour, remember
 from scoring.medchain.answers import Answers
 from tests.graphs.scripting import builtin, calls, script, words
@@ -151,7 +151,7 @@ def test_what_the_doctors_decided_is_in_no_prompt_of_a_later_stage_without_seque
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def marked(view: Any) -> Proposal[Any]:
-        proposal = vote(view)
+        proposal = weigh_or_give_way(view)
         if view.stage.name != "diagnosis":
             return proposal
         return Proposal(decision=proposal.decision.model_copy(update={"basis": "ownwords"}), reasoning="")

@@ -13,7 +13,7 @@ from graphs.clinical_workflow import build_clinical_workflow, builder
 from graphs.stage import build_stage
 from nodes.node import Node
 from nodes.state.decisions import AuxiliaryOrders, PhysicalOrders
-from nodes.workflow.general_agent import Proposal, vote
+from nodes.workflow.general_agent import Proposal, weigh_or_give_way
 from nodes.workflow.reviewer import MissingExaminations
 from nodes.workflow.stages import DIAGNOSIS, STAGES
 from tests.graphs.scripting import builtin, calls, findings, object_always, script, words
@@ -35,7 +35,7 @@ def ordering(*items: str) -> Callable[[Any], Proposal[Any]]:
     def rule(view: Any) -> Proposal[Any]:
         kind = view.stage.decision
         if kind not in (PhysicalOrders, AuxiliaryOrders):
-            return vote(view)
+            return weigh_or_give_way(view)
         chosen = [item for item in items if item in view.options.names]
         return Proposal(decision=kind(items=chosen), reasoning="as scripted")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphs.stage import build_stage
 from nodes.state.decisions import Referral, Triage
-from nodes.workflow.general_agent import Proposal, vote
+from nodes.workflow.general_agent import Proposal, weigh_or_give_way
 from nodes.workflow.stages import STAGES
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import (
@@ -239,7 +239,7 @@ def test_earlier_cases_are_recalled_from_the_department_that_has_the_case_and_at
 
     def look(view: Any) -> Proposal[Any]:
         told.extend(neighbour.case.department for neighbour in view.neighbours if not neighbour.aside)
-        return vote(view)
+        return weigh_or_give_way(view)
 
     script(monkeypatch, "general", look)
     graph_of(stage).invoke(start, context={"retrieval": True, "neighbours": 9, "feedback": "off"})

@@ -14,7 +14,7 @@ from nodes.offline.places import usual_pictures
 from nodes.offline.votes import majority
 from nodes.state.decisions import Decision, Diagnosis
 from nodes.state.stage import Opinion, Options
-from nodes.workflow.general_agent import DiscussionView, vote
+from nodes.workflow.general_agent import DiscussionView, weigh_or_give_way
 from nodes.workflow.stages import STAGES, read_chart
 from nodes.workflow.summarizing_agent import most_held
 from prompts import load_words
@@ -96,7 +96,7 @@ def voted(seat: int, *neighbours: Neighbour) -> set[str]:
     stage = STAGES["treatment"]
     chart = replace(CHART["treatment"], results={"CT": "A mass."})  # or nobody would operate
     view = DiscussionView(stage, chart, None, Options(TREATMENT_ITEMS.names, "en"), list(neighbours), [], seat, [])
-    return set(vote(view).decision.choices())
+    return set(weigh_or_give_way(view).decision.choices())
 
 
 def test_the_seats_look_at_the_similar_cases_each_in_its_own_way() -> None:
@@ -118,7 +118,7 @@ def after_the_talk(stage: str, seat: int, *proposed: dict[str, Any], neighbours:
         for number, decision in enumerate(proposed, start=1)
     ]
     view = DiscussionView(STAGES[stage], CHART[stage], None, Options((), "en"), list(neighbours), [], seat, said)
-    return vote(view)
+    return weigh_or_give_way(view)
 
 
 def test_a_doctor_takes_up_what_most_of_the_group_hold_item_by_item_and_says_so() -> None:
