@@ -86,7 +86,7 @@ def _after_the_talk(view: DiscussionView, own: Decision, proposals: Sequence[Dec
 
     Without either, the own proposal stands.
     """
-    for decision in proposed:
+    for decision in proposals:
         if sum(agreement(decision, other) == 1.0 for other in proposals) * 2 > len(proposals):
             return decision, "most_hold_it"
     stage = view.stage
