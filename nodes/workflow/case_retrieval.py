@@ -18,7 +18,7 @@ from nodes.context import Context
 from nodes.node import member, node
 from nodes.offline.whole_picture import seen_whole
 from nodes.state.chart import Findings
-from nodes.workflow.stages import LEVEL1, Stage, read_chart
+from nodes.workflow.stages import DIAGNOSIS, LEVEL1, Stage, read_chart
 from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open_memory
 
 
@@ -48,13 +48,13 @@ refiner = Role("refiner", "memory", "medchain/refiner", SymptomDescription, offl
 
 def words_as_told(state: Findings) -> dict[str, Any]:
     """Search by the patient's own words if the description cannot be read."""
-    return {"symptoms": read_chart(state, "diagnosis", None).patients_words}
+    return {"symptoms": read_chart(state, DIAGNOSIS.name, None).patients_words}
 
 
 @member(words_as_told)
 async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Describe the symptoms that the patient has told so far."""
-    chart = read_chart(state, "diagnosis", runtime.context.language)
+    chart = read_chart(state, DIAGNOSIS.name, runtime.context.language)
     words = WordsView(words=chart.patients_words, language=chart.presentation.language)
     again = state.get("dialogue") and state.get("symptoms")  # a patient's opening is no history yet
     place = "history" if again else "complaint"
@@ -120,23 +120,23 @@ def _search_memory(findings: Findings, stage: Stage, context: Context) -> list[N
     search = partial(
         memory_of(context).recall,
         findings["symptoms"],
-        exclude=(findings["case_id"],),
         kin=findings.get("kin"),
         language=chart.presentation.language if context.recall_language == "case" else None,
-        before={"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow],
     )
+    grown = {"off": 0, "in_order": context.position or 0, "as_finished": None}[context.grow]  # 0: no pseudo-cases
     searched = department if department in DEPARTMENTS.names else None  # a free-text name has no memory
     found: list[Neighbour] = []
-    for before in dict.fromkeys((0, search.keywords["before"])):  # verified cases, then pseudo-cases
+    for before in dict.fromkeys((0, grown)):  # verified cases, then pseudo-cases
         for shelf in (searched, "") if searched else (None,):
             if (missing := context.neighbours - len(found)) > 0:
                 known = (findings["case_id"], *(near.case.id for near in found))
                 found += search(shelf, before=before, exclude=known, k=missing)
     if OFFLINE in context.models.values() or "default" not in context.models:
-        if all(near.case.verified for near in found):  # the rules, too, meet pseudo-cases only where others are too few
-            search = partial(search, before=0)
+        # The rules, too, meet pseudo-cases only where others are too few.
+        seen = 0 if all(near.case.verified for near in found) else grown
+        others = partial(search, before=seen, exclude=(findings["case_id"],))
         symptoms = findings["symptoms"] if stage.single else ""
-        return seen_whole(chart, found, search, context.embedding, symptoms, with_clinics=stage is LEVEL1)
+        return seen_whole(chart, found, others, context.embedding, symptoms, with_clinics=stage is LEVEL1)
     return found
 
 
