@@ -162,12 +162,17 @@ def weights(
         key = spelling.setdefault(normalise(choice), choice)
         if key in votes or (bonus > 0 and fits(choice)):
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
-    if stage.decision is AuxiliaryOrders and all(item in votes for item in SECTIONS):  # one shows enough, at first
-        quick = ["CT"] if urgency(chart) == "emergency" else []
-        wanted = [*usually_needed(chart), *quick, *usual_pictures(chart)]
-        one = max(SECTIONS, key=lambda item: (-wanted.index(item) if item in wanted else -len(wanted), votes[item]))
-        votes[one] = max(votes.pop(item) for item in SECTIONS)
+    if stage.decision is AuxiliaryOrders and all(item in votes for item in SECTIONS):
+        _keep_one_section(votes, chart)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
+
+
+def _keep_one_section(votes: dict[str, float], chart: Chart) -> None:
+    """Leave one of `SECTIONS` in a vote, as one shows enough at first: what is needed soonest, or else likeliest."""
+    quick = ["CT"] if urgency(chart) == "emergency" else []
+    wanted = [*usually_needed(chart), *quick, *usual_pictures(chart)]
+    one = max(SECTIONS, key=lambda item: (-wanted.index(item) if item in wanted else -len(wanted), votes[item]))
+    votes[one] = max(votes.pop(item) for item in SECTIONS)
 
 
 def _barred(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour]) -> Sequence[str]:
@@ -227,10 +232,10 @@ def grounds(
     sees_findings = chart.results or chart.reports or not eye.name.startswith("findings")
     weighed = reason("similar_cases", chart, eye.name if sees_findings else "complaint")
     ranked = [each for _, each in _ranked(stage, chart, neighbours, eye)]
-    return weighed + _nearest_with(stage, chart, ranked, decision.listed(), image_class)
+    return weighed + _complaint_of_precedent(stage, chart, ranked, decision.listed(), image_class)
 
 
-def _nearest_with(
+def _complaint_of_precedent(
     stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], names: Collection[str], image_class: str | None
 ) -> str:
     """Return the complaint of the first case that had any of this, in the patient's language if there is one."""
@@ -282,7 +287,7 @@ def objection(
     def told(key: str, names: Sequence[str]) -> str:
         return reason(key, chart, mark("listed", chart.language).join(stage.labelled(names, chart.language)))
 
-    nearest = _nearest_with(stage, chart, neighbours, lacking, image_class)
+    nearest = _complaint_of_precedent(stage, chart, neighbours, lacking, image_class)
     parts = [told("lacking", lacking) + nearest] if lacking else []
     return mark("series", chart.language).join([*parts, *([told("unusual", unusual)] if unusual else [])])
 

@@ -88,13 +88,13 @@ def _similarities(
     The first is of character n-grams, averaged with that of the embeddings (``meaning``) if there are any.
     """
     remembered = [f"{each.case.chief_complaint} {each.case.symptoms}" for each in neighbours]
-    told = likeness(_patients_words(chart), remembered)
+    told = likeness(_complaint_and_replies(chart), remembered)
     if meaning is not None:
         told = [(letters + sense) / 2 for letters, sense in zip(told, meaning, strict=True)]
     return list(zip(told, _finding_similarities(neighbours, chart), strict=True))
 
 
-def _patients_words(chart: Chart) -> str:
+def _complaint_and_replies(chart: Chart) -> str:
     """Return the complaint, the present illness and the replies to questions, as one text."""
     talk, _ = sorted_replies(chart)
     return " ".join([chart.presentation.chief_complaint, chart.presentation.present_illness, *talk])
@@ -106,7 +106,7 @@ def seen_now(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
     They may have been recalled by the complaint alone. Clinics, which have none, stay as they are.
     """
     language, compared = chart.presentation.language, [each for each in neighbours if each.told is not None]
-    symptoms = describe_symptoms(_patients_words(chart), language=language) if rules_of(language) == "zh" else ""
+    symptoms = describe_symptoms(_complaint_and_replies(chart), language=language) if rules_of(language) == "zh" else ""
     meaning = _meaning(symptoms, compared) if symptoms else [each.similarity for each in compared]
     pairs = zip(compared, _similarities(chart, compared, meaning), strict=True)
     now = {each.case.id: replace(each, told=told, found=found) for each, (told, found) in pairs}
