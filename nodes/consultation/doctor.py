@@ -231,33 +231,12 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
         opening = load_words("clini_eval/words", chart.language)["opening"]
         return {"dialogue": [Turn(speaker="doctor", text=opening)], "dialogue_ended": ""}
     asked = turn_number(dialogue)
-    patient = PATIENTS[context.patient]
-    suggests = context.orders == "dialogue" or consultation
-    listed = suggests and context.list_examinations
     example = NO_EXAMPLE
     if context.doctor_mode == "one_shot_cot":
         example = await asyncio.to_thread(
             example_for, context.example, chart.language, context.send_pictures, context.already_examined
         )
-    view = InterviewView(
-        chart=chart,
-        questions_left=context.max_turns - asked,
-        suggest_examinations=suggests,
-        physical_options=Options(PHYSICAL_ITEMS.names if listed else (), chart.language),
-        auxiliary_options=Options(AUXILIARY_ITEMS.names if listed else (), chart.language),
-        neighbours=Recalled(
-            state.get("recalled", []),
-            ("symptoms", "diagnosis", *(("physical_items", "auxiliary_items") if suggests else ())),
-            chart.language,
-        ),
-        mode=context.doctor_mode,
-        example=example.text,
-        tells=consultation and patient.told,
-        seat=state.get("seat", 0),
-        aloud=context.thoughts == "spoken",
-        examined=context.already_examined,
-        unanswered=asked + 1 >= context.max_turns and not patient.tracks,
-    )
+    view = _interview_view(state, chart, context, consultation, example.text)
     role: Role[Any] = DOCTORS[stage_of_doctor(context, consultation)]
     if context.doctor_mode != "direct":
         role = thinking(role)
@@ -273,3 +252,28 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     said = mark("space", chart.language).join(filter(None, (thoughts, turn.text)))
     ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""
     return {"dialogue": [*dialogue, Turn(speaker="doctor", text=said)], "dialogue_ended": ended}
+
+
+def _interview_view(
+    state: DoctorState, chart: Chart, context: Context, consultation: bool, example: str
+) -> InterviewView:
+    """Return what the doctor sees before the next turn; ``example`` is the text of another patient's consultation."""
+    patient, left = PATIENTS[context.patient], context.max_turns - turn_number(state.get("dialogue", []))
+    suggests = context.orders == "dialogue" or consultation
+    listed = suggests and context.list_examinations
+    recalls = ("symptoms", "diagnosis", *(("physical_items", "auxiliary_items") if suggests else ()))
+    return InterviewView(
+        chart=chart,
+        questions_left=left,
+        suggest_examinations=suggests,
+        physical_options=Options(PHYSICAL_ITEMS.names if listed else (), chart.language),
+        auxiliary_options=Options(AUXILIARY_ITEMS.names if listed else (), chart.language),
+        neighbours=Recalled(state.get("recalled", []), recalls, chart.language),
+        mode=context.doctor_mode,
+        example=example,
+        tells=consultation and patient.told,
+        seat=state.get("seat", 0),
+        aloud=context.thoughts == "spoken",
+        examined=context.already_examined,
+        unanswered=left <= 1 and not patient.tracks,
+    )
