@@ -83,12 +83,18 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if not restrict_client(spec.provider, model):
         _warn_of_unrestricted(spec.provider)
     if spec.base_url is not None or spec.provider not in _OPENAI:
-        for client in filter(None, (getattr(model, name, None) for name in ("root_client", "root_async_client"))):
-            # It takes headers, the user's OpenAI organization and project among them, from the environment, and no
-            # argument stops it from sending them to another company's server.
-            client.organization = client.project = None
-            client._custom_headers = dict(getattr(model, "default_headers", None) or {})
+        _forget_the_account(model)
     return model
+
+
+def _forget_the_account(model: "BaseChatModel") -> None:
+    """Drop the headers that OpenAI's client takes from the environment: the user's organization and project there.
+
+    No argument stops it from sending them to another company's server.
+    """
+    for client in filter(None, (getattr(model, name, None) for name in ("root_client", "root_async_client"))):
+        client.organization = client.project = None
+        client._custom_headers = dict(getattr(model, "default_headers", None) or {})
 
 
 def _check_batch(name: str, file: str, provider: str) -> None:

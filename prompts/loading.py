@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from prompts.folders import cached_with_prompts
 from prompts.stages import stage_texts
 from prompts.templates import check_variables, render
 
+_SENT = frozenset({"system", "user"})  # the sections of a prompt
 _HEADING = re.compile(r"fence\(\"([^\"]+)\"\)")
 
 
@@ -79,14 +80,7 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
         declared |= before.variables
         texts = {**before.stage_texts, **texts}
         sources.append(before.hash)
-    if absent := {"system", "user"} - sections.keys():
-        has = f"; it has {joined(sections)}" if sections.keys() - {"", "system", "user"} else ""
-        raise PromptError(f"prompt {name} ({language}) lacks the section {joined(absent)}{has}")
-    if unsent := sections.keys() - {"system", "user"}:
-        lost = "text before its first section" if "" in unsent else f"the section {joined(unsent)}"
-        raise PromptError(
-            f"prompt {name} ({language}) has {lost}, which would not be sent; a heading inside a message begins with ##"
-        )
+    _check_sections(f"{name} ({language})", sections.keys())
     check_variables(f"{name} ({language})", sections["system"] + sections["user"], declared | texts.keys())
     return Prompt(
         name=name,
@@ -97,3 +91,15 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
         stage_texts=texts,
         hash=hashlib.sha256("\0".join(sources).encode()).hexdigest()[:16],
     )
+
+
+def _check_sections(name: str, sections: Set[str]) -> None:
+    """Check that a prompt has the two sections that are sent, and no others; PromptError with the ``name`` if not."""
+    if absent := _SENT - sections:
+        has = f"; it has {joined(sections)}" if sections - _SENT - {""} else ""
+        raise PromptError(f"prompt {name} lacks the section {joined(absent)}{has}")
+    if unsent := sections - _SENT:
+        lost = "text before its first section" if "" in unsent else f"the section {joined(unsent)}"
+        raise PromptError(
+            f"prompt {name} has {lost}, which would not be sent; a heading inside a message begins with ##"
+        )
