@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from cases.problems import Problem, validation_problems
-from cases.validation import unpiped, unreadable
+from cases.readable import unpiped, unreadable
 
 Model = TypeVar("Model", bound=BaseModel)
 _EXPECTED = "expected JSON lines, a JSON list, or objects one after the other"

@@ -9,7 +9,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from cases.case import Case
-from cases.validation import unreadable
+from cases.readable import unreadable
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile

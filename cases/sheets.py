@@ -6,7 +6,7 @@ import io
 import re
 from pathlib import Path
 
-from cases.validation import unpiped, unreadable
+from cases.readable import unpiped, unreadable
 
 _PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")  # xlsx and zip, gzip, xls
 _REMEDY = "in the spreadsheet, save it as 'CSV UTF-8'"

@@ -1,10 +1,8 @@
-"""The base class, the text type and the kinds of lists of values read from files and models.
+"""The base classes of values read from files and models, and the kinds of their numbers, texts and lists.
 
 Unknown fields are errors, so that typos are found.
 """
 
-import errno
-import os
 from collections.abc import Callable, Hashable
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -21,40 +19,6 @@ from pydantic import (
 )
 
 NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
-
-def nameable(path: str) -> str:
-    """Return a path, whether or not there is a file.
-
-    Raises:
-        ValueError: no file can have this name.
-    """
-    try:
-        os.lstat(path)
-    except (OSError, ValueError) as error:
-        if not path:
-            raise ValueError("is empty; expected a path") from error
-        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-            why = "is too long" if isinstance(error, OSError) else "contains a character that no path may contain"
-            raise ValueError(f"{path[:80]!r} {why}; expected a path") from error
-    return path
-
-
-def home_path(path: str) -> str:
-    """Return a path in which ``~`` is replaced by the user's folder, so that whoever reads the file need not do so.
-
-    Raises:
-        ValueError: no file can have this name.
-    """
-    return os.path.expanduser(nameable(path))
-
-
-def _written(path: Any) -> Any:
-    return os.fspath(path) if isinstance(path, os.PathLike) else path
-
-
-PathName = Annotated[str, BeforeValidator(_written), AfterValidator(nameable)]
-HomePathName = Annotated[str, BeforeValidator(_written), AfterValidator(home_path)]
 
 
 class Strict(BaseModel):

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from cases.strict import OwnNumbers, PathName, Strict
+from cases.path_names import PathName
+from cases.strict import OwnNumbers, Strict
 from llm.errors import ModelSpecError
 from llm.masking import SECRET_NAME, holds_key
 from llm.model_objects import OBJECT

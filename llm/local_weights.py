@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from cases.dialogues import Message
-from cases.validation import state_of
+from cases.readable import state_of
 from llm.conversation import own_turn, source_tokens
 from llm.errors import ModelSpecError, RefusedError
 from llm.model_folders import ADAPTER_FILE, base_of, training_of

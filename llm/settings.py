@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from cases.strict import OwnNumbers, PathName
+from cases.path_names import PathName
+from cases.strict import OwnNumbers
 from cases.vocabulary import Language, one_tag
 from llm.blocks import ModelBlock, ModelBlocks, Temperature, block_of
 from llm.errors import ModelSpecError

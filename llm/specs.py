@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from cases.strict import nameable
+from cases.path_names import nameable
 from cases.validation import nearest, suggestion
 from llm.errors import ModelSpecError
 from llm.masking import holds_key

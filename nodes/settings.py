@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from cases.path_names import HomePathName, PathName, home_path
 from cases.registry import NameIn
-from cases.strict import HomePathName, NonEmpty, PathName, home_path
+from cases.strict import NonEmpty
 from llm import ModelSettings
 from nodes.consultation.example import example_for
 from nodes.patients.medpmc.personas import Profession

@@ -10,8 +10,9 @@ from cases.case import AnswerKey, Case, ExaminationRecord, PatientRecord, Proven
 from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
 from cases.problems import validation_problems
+from cases.readable import unreadable
 from cases.registry import Registry, check_function, check_named
-from cases.validation import in_a_line, line_in, unreadable
+from cases.validation import in_a_line, line_in
 
 Importer = Callable[[Source], Iterable[Case]]
 Read = TypeVar("Read", bound=Callable[[Any], Iterable[Case]])  # of a path, or of a `Source`

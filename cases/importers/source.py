@@ -17,9 +17,9 @@ from cases.doubts import told_diagnosis
 from cases.json_lines import are_records, numbered_lines, objects_in
 from cases.pictures import picture_fault
 from cases.problems import Problem, Severity, WithProblems, validation_problems
+from cases.readable import kind_of_bytes, unpiped, unreadable
 from cases.sheets import SheetError, sheet_rows
 from cases.text.sentences import entries_of
-from cases.validation import kind_of_bytes, unpiped, unreadable
 from cases.vocabulary import Vocabulary
 
 _ANOTHER = "GB18030 or Windows-1252, perhaps: save it as UTF-8"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cases.pictures import picture_fault
-from cases.validation import state_of, unpiped, unreadable
+from cases.readable import state_of, unpiped, unreadable
 from cases.vocabulary import Language
 from prompts import cached_with_prompts, load_prompt, load_words
 

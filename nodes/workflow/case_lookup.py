@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case, load_cases
-from cases.validation import state_of, suggestion
+from cases.readable import state_of
+from cases.validation import suggestion
 
 
 class UnknownCaseError(ValueError):

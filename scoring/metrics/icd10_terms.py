@@ -11,9 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from cases.readable import state_of
 from cases.sheets import SheetError, sheet_rows
 from cases.user_cache import cache_folder
-from cases.validation import InputError, state_of
+from cases.validation import InputError
 from cases.whole_files import replacing
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from cases import CaseFileError, check_cases, load_cases
 from cases.files import each_case
 from cases.json_lines import objects_in
 from cases.problems import Problem, shortened
-from cases.validation import faults, in_a_line, suggestion, unreadable
+from cases.readable import unreadable
+from cases.validation import faults, in_a_line, suggestion
 from wardround.store.durable_lines import raw_lines
 
 

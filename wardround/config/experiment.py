@@ -11,8 +11,9 @@ import graphs.roles  # noqa: F401  declares the roles that a model map is checke
 from cases import Case
 from cases.case import Split
 from cases.files import BUILTIN
+from cases.path_names import HomePathName, PathName, home_path
 from cases.registry import NameIn
-from cases.strict import HomePathName, OwnNumbers, PathName, Strict, home_path
+from cases.strict import OwnNumbers, Strict
 from cases.validation import InputError
 from graphs.contexts import CONTEXTS, is_judging
 from llm.blocks import ModelBlocks

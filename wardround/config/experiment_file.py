@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.files import BUILTIN, meant_builtin
-from cases.strict import nameable
-from cases.validation import unpiped, unreadable
+from cases.path_names import nameable
+from cases.readable import unpiped, unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models

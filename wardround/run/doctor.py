@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from cases import CaseFileError
-from cases.validation import unpiped
+from cases.readable import unpiped
 from llm.trace import kept_at
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cases.validation import unpiped
+from cases.readable import unpiped
 from wardround.config.experiment_file import Sweep
 from wardround.store.provenance import write_json
 

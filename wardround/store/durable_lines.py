@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from cases.validation import unpiped
+from cases.readable import unpiped
 from cases.whole_files import replacing, unless_linked
 from llm.checksums import sealed
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cases.validation import unpiped
+from cases.readable import unpiped
 from llm.build import without_seed
 from llm.checksums import CHECKSUM, checksum, unsealed
 from llm.model_folders import fingerprint

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cases.validation import unpiped
+from cases.readable import unpiped
 from llm.replies import each_value
 from wardround.store.result import Result, read_result
 from wardround.store.run_directory import RunDirectory

@@ -1,0 +1,55 @@
+"""Whether a file can be read as text, why not, and whether it has changed since."""
+
+import errno
+import os
+from pathlib import Path
+
+_KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"PAR1": "Parquet: save it as JSON lines, for example by pandas.read_parquet(FILE).to_json(OUT, orient='records', "
+    "lines=True)",
+    b"\xff\xfe": "UTF-16: save it as UTF-8",
+    b"\xfe\xff": "UTF-16: save it as UTF-8",
+}
+
+
+def kind_of_bytes(content: bytes) -> str | None:
+    """Name a kind of file that is not UTF-8 text, with the remedy; None if it is another."""
+    return next((kind for begins, kind in _KINDS.items() if content.startswith(begins)), None)
+
+
+def unreadable(error: Exception, expected: str = "") -> str:
+    """Say why a file could not be read: ``file not found``, or ``cannot be read (permission denied); expected ...``."""
+    if isinstance(error, FileNotFoundError):
+        return "file not found"
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, UnicodeDecodeError):
+        reason = (
+            f"not UTF-8 at byte {error.start}: {kind_of_bytes(error.object) or f'{error.reason}; save it as UTF-8'}"
+        )
+    return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
+
+
+def state_of(path: Path) -> tuple[int, int] | None:
+    """Return what an edit of a file changes, for caches of what it holds: its time and size; None without a file."""
+    seen = path.stat() if path.is_file() else None
+    return seen and (seen.st_mtime_ns, seen.st_size)
+
+
+def unpiped(path: Path) -> Path:
+    """Return the path of a file, unless it is a device without an end, such as `/dev/zero`, or a named pipe.
+
+    At a pipe we would wait for ever; ``<(command)`` is none, nor is a terminal a device without an end.
+
+    Raises:
+        OSError: it is one.
+    """
+    terminal = ("/dev/tty", "/dev/pts/", "/dev/console")
+    if path.is_block_device() or (
+        path.is_char_device() and not os.path.realpath(path).startswith((os.devnull, *terminal))
+    ):
+        raise OSError(errno.EINVAL, "is a device; give a file", str(path))
+    if path.is_fifo() and path.parent.parts[:2] not in (("/", "dev"), ("/", "proc")):
+        raise OSError(errno.EINVAL, "is a named pipe; give a file, or <(command)", str(path))
+    return path
