@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from cases.vocabulary import Language
-from scoring.aie.metrics import METRICS, action_shares, data_set_language, score_aie
+from scoring.aie.courses import action_shares
+from scoring.aie.metrics import METRICS, data_set_language, score_aie
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_simulator
 from scoring.aie.suite import suite

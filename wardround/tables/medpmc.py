@@ -9,7 +9,7 @@ from nodes.context import Context
 from nodes.patients.medpmc.personas import Persona, drawn, profession_of
 from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
-from scoring.medpmc.metrics import Gathered, Shares, curves
+from scoring.medpmc.information import Gathered, Shares, curves
 from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import PERCENT, case_of, over_cases
 from scoring.metrics.statistics import Estimate

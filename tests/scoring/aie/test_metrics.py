@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_chinese import Rouge
 
+from scoring.aie.courses import by_length
 from scoring.aie.metrics import (
     METRICS,
     accuracy,
-    by_length,
     coverage,
     data_set_language,
     diagnosis_is_right,

@@ -1,4 +1,3 @@
-import itertools
 import random
 import re
 from typing import Any
@@ -7,15 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.medpmc.metrics import (
-    LEFT_OUT,
-    METRICS,
-    doctor_length,
-    examination_share,
-    imaging_pair,
-    information_by_round,
-    score_medpmc,
-)
+from scoring.medpmc.information import information_by_round
+from scoring.medpmc.metrics import LEFT_OUT, METRICS, doctor_length, examination_share, imaging_pair, score_medpmc
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.samples import Definition, Sample
 from tests.scoring.metrics.test_text_overlap import scorer
@@ -144,20 +136,6 @@ def test_an_identical_report_scores_the_maximum_and_an_empty_one_the_minimum() -
                 samples = {name: samples[name] for name in ("Diagnosis", "Treatment")}
             for name in samples.keys() & {"Inquiry", "Examination", "MMA", "Diagnosis", "Treatment"}:
                 assert values(samples[name]) == pytest.approx([score]), (definition, name)
-
-
-def test_information_grows_by_kind_and_round_and_is_kept_after_the_end() -> None:
-    long = medpmc(*MEDPMC_HISTORY)
-    short = medpmc(turn("0", "Hello", " ".join(TEXT.values())), id=2, Image={})
-    rows = information_by_round([long, short])
-    assert [row.round for row in rows] == [1, 2, 3, 4]
-    assert [row.image for row in rows] == [0, 0, 0.5, 0.5]
-    for earlier, later in itertools.pairwise(rows):
-        assert (later.general or 0) >= (earlier.general or 0) and (later.examination or 0) >= (earlier.examination or 0)
-    assert information_by_round([short])[0][1:] == (1, 1, None)
-    assert information_by_round([]) == information_by_round([medpmc()]) == []
-    again = short.model_copy(update={"id": long.id})
-    assert information_by_round([long, again]) == rows, "of a case with two consultations both count"
 
 
 STRANGE = st.text(st.characters(), max_size=30)

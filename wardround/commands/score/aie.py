@@ -9,15 +9,9 @@ import typer
 
 from cases.vocabulary import Language
 from llm import ModelSettings
+from scoring.aie.courses import by_length, utterance_languages
 from scoring.aie.mcq import METRIC
-from scoring.aie.metrics import (
-    DISTINCT_BY_LENGTH,
-    by_length,
-    distinct_by_length,
-    score_aie,
-    unanswered,
-    utterance_languages,
-)
+from scoring.aie.metrics import DISTINCT_BY_LENGTH, distinct_by_length, score_aie, unanswered
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.correlation import spearman

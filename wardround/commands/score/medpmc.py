@@ -12,8 +12,9 @@ import typer
 from cases.text.words import language_of
 from llm import Role
 from scoring.asking import ask_each
+from scoring.medpmc.information import information_by_round
 from scoring.medpmc.judges import consultation_judge, patient_judge, persona_judge, view, with_images_only
-from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, information_by_round, score_medpmc, support
+from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, score_medpmc, support
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName

@@ -1,6 +1,6 @@
 import pytest
 
-from scoring.aie.metrics import action_shares, by_length, utterance_languages
+from scoring.aie.courses import action_shares, by_length, utterance_languages
 from scoring.aie.transcripts import AieTranscript
 from tests.scoring.transcripts_of_ours import ENGLISH, aie, turn
 
