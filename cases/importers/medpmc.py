@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cases.case import Case
 from cases.importers.findings import Findings
+from cases.importers.medpmc_pictures import pictures_beside, report_by_file, reports_in_lines, without_marks
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import sort_tests
@@ -17,7 +18,7 @@ from cases.text.named_tests import named_tests
 from cases.text.note_sections import claimed_by, note_sections
 from cases.text.prose import listed, paragraph, prose
 from cases.text.sentences import sentences
-from cases.vocabulary import IMAGE_CLASSES, PHYSICAL_ITEMS, patterns
+from cases.vocabulary import PHYSICAL_ITEMS, patterns
 
 _TEXTS = (
     "Patient Information",
@@ -29,9 +30,6 @@ _TEXTS = (
     "Diagnosis",
     "Treatment",
 )
-_FOLDERS = ("", "images", "image", "Images", "Image", "pictures")  # of pictures, relative to the file
-_BETWEEN = " .,:;\n"  # separators after a mark
-_LONGEST_LEAD = 8  # words that only introduce a picture
 _WRITTEN, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("medpmc", "patterns"))
 
 
@@ -52,28 +50,10 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     _check_types(record, text, texts, images)
     if not record.sound:
         return None
-    findings = Findings()
+    reports = {str(name): _plain(report) for name, report in images.items()}
     seen, illness = _condition(texts["Physical Condition"])
-    for line in seen:
-        findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
-    examined = text.get("Examinations") if texts["Examinations"] else ""
-    rest, leads, before = _leads(
-        examined if isinstance(examined, str) else texts["Examinations"],
-        {str(name): _plain(report) for name, report in images.items()},
-    )
-    known = {str(name) for name in images}
-    for name in leads:
-        if name not in known:
-            record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
-    shown, classes = _pictures(record, {name: lead or before.get(name, "") for name, lead in leads.items()}, images)
-    _sort(findings, rest)
-    unpictured = {item: [*lines] for item, lines in findings.by_item.items()}
-    pictured = {Path(image["file"]).name for image in shown} | {image["file"] for image in shown}
-    reports: dict[str, list[str]] = {}
-    for name, item, report, line in _reports(images, classes, leads):
-        reports.setdefault(item, []).append(report)
-        for filed in (findings.by_item, *([unpictured] if name not in pictured else [])):
-            filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
+    written = text.get("Examinations") if texts["Examinations"] else ""
+    examined = _examined(record, written if isinstance(written, str) else texts["Examinations"], seen, reports)
     about, names = texts["Patient Information"], text.get("Diagnosis")
     person, illness_tells = demographics(about, brief=True), demographics(texts["Present Illness"])
     occupation, history = _person(about)
@@ -91,31 +71,62 @@ def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
             "personal_history": paragraph(history, *habits),
             "family_history": paragraph(*family),
         },
-        "examinations": {
-            **findings.record,
-            "images": shown,
-            "unpictured": {
-                image["item"]: paragraph(*lines) for image in shown if (lines := unpictured.get(image["item"], []))
-            },
-        },
+        "examinations": examined.record,
         "key": {
             "department": "Surgery",
             "sub_departments": ["General Surgery"],
-            "examination_items": findings.items,
-            "imaging_reports": {item: " ".join(lines) for item, lines in reports.items()},
-            "picture_reports": {
-                image["file"]: _plain(images[name]) for name, image in _by_report(shown, images) if _plain(images[name])
-            },
+            "examination_items": examined.findings.items,
+            "imaging_reports": {item: " ".join(lines) for item, lines in examined.reports.items()},
+            "picture_reports": report_by_file(examined.shown, reports),
             "diagnosis": listed(names) if isinstance(names, list) else [texts["Diagnosis"]],
             "treatment_course": texts["Treatment"],
             "inferred": ["examination_items", "department", "sub_departments"],
         },
         "provenance": {
             "source": f"Med-PMC ({record.source.path.name})",
-            "note": findings.note,
+            "note": examined.findings.note,
             "sections": {name: told for name in _TEXTS if isinstance(told := text.get(name), str)},
         },
     }
+
+
+class _Examined(NamedTuple):
+    """What examinations show."""
+
+    findings: Findings  # in words, the pictures' reports among them
+    shown: list[dict[str, str]]  # the pictures that lie beside the file
+    unpictured: dict[str, list[str]]  # findings by item, without the reports of these pictures
+    reports: dict[str, list[str]]  # of pictures, by item
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The case's record of examinations."""
+        of_classes = {image["item"]: self.unpictured.get(image["item"], []) for image in self.shown}
+        unpictured = {item: paragraph(*lines) for item, lines in of_classes.items() if lines}
+        return {**self.findings.record, "images": self.shown, "unpictured": unpictured}
+
+
+def _examined(record: Record, written: str, seen: Sequence[str], reports: Mapping[str, str]) -> _Examined:
+    """File what the physical condition shows (``seen``), the written examinations, and the reports of pictures."""
+    findings = Findings()
+    for line in seen:
+        findings.by_item.setdefault(_region(line) or lexicon.GENERAL, []).append(line)
+    rest, leads, before = without_marks(written, reports)
+    for name in leads:
+        if name not in reports:
+            record.warn("Text.Examinations", f"marks the picture {name!r}, which Image does not contain; left out")
+    shown, classes = pictures_beside(
+        record, {name: lead or before.get(name, "") for name, lead in leads.items()}, reports
+    )
+    _sort(findings, rest)
+    unpictured = {item: [*lines] for item, lines in findings.by_item.items()}
+    pictured = {Path(image["file"]).name for image in shown} | {image["file"] for image in shown}
+    by_item: dict[str, list[str]] = {}
+    for name, item, report, line in reports_in_lines(reports, classes, leads):
+        by_item.setdefault(item, []).append(report)
+        for filed in (findings.by_item, *([unpictured] if name not in pictured else [])):
+            filed[item] = list(dict.fromkeys([*filed.get(item, []), line]))
+    return _Examined(findings, shown, unpictured, by_item)
 
 
 def _check_types(record: Record, text: Mapping[str, Any], texts: Mapping[str, str], images: object) -> None:
@@ -133,86 +144,6 @@ def _check_types(record: Record, text: Mapping[str, Any], texts: Mapping[str, st
     for name in text if record.sound else ():
         if name not in _TEXTS and str(name).isascii():
             record.warn(f"Text.{name}", "unknown part, left out")
-
-
-def _reports(
-    images: Mapping[str, object], classes: Mapping[str, tuple[str, str]], leads: Mapping[str, str]
-) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each picture's name, item and report, and the report as a line: with its introduction if that is new."""
-    led: set[tuple[str, str]] = set()
-    for name, report in ((str(file), _plain(report)) for file, report in images.items()):
-        item = classes.get(name, ("", ""))[0]
-        if item and report:
-            lead = _WRITTEN["leads"].sub("", leads.get(name, ""))
-            is_said = not lead or (item, lead) in led or report.lower().startswith(lead.lower())
-            yield name, item, report, report if is_said else f"{lead}: {report}"
-            led.add((item, lead))
-
-
-def _leads(examinations: str, reports: Mapping[str, str]) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Remove the marks of pictures and their introductions from a text; return it and each picture's introduction.
-
-    Consecutive marks share the introduction of the first; the leading zeros of a mark and its file may differ. What
-    states a finding ("CT showed no mass") stays in the text if the picture has no report. A whole sentence before a
-    mark stays, too, and is returned apart: the mark has no introduction then, unless nothing else tells its class.
-    """
-    files = {name.lstrip("0"): name for name in reports}
-    leads: dict[str, str] = {}
-    sentences_before: dict[str, str] = {}
-    parts: list[str] = []
-    start, lead, sentence = 0, "", ""
-    for mark in _WRITTEN["mark"].finditer(examinations):
-        before = examinations[start : mark.start()].lstrip(_BETWEEN)
-        name = files.get(mark[1].lstrip("0"), mark[1])
-        *whole, own = _WRITTEN["piece"].split(before)
-        if _WRITTEN["joins"].fullmatch(own):
-            before = before[: -len(own)]
-        elif re.search(r"\w", own):
-            lead, sentence = own.strip(), ""
-            classes = {test.item for test in named_tests(lead)}
-            only_leads = reports.get(name) or not _WRITTEN["states"].search(lead)
-            if only_leads and classes and classes <= set(IMAGE_CLASSES) and len(lead.split()) <= _LONGEST_LEAD:
-                before = before[: -len(own)]
-        elif (told := next((part for part in reversed(whole) if re.search(r"\w", part)), "")) and (
-            _class_of(told)[0] or _class_of(reports.get(name, ""), first=True)[0]
-        ):
-            lead, sentence = "", told
-        parts.append(before)
-        leads[name], sentences_before[name] = lead, sentence
-        start = mark.end()
-    return "\n".join([*parts, examinations[start:].lstrip(_BETWEEN)]), leads, sentences_before
-
-
-def _pictures(
-    record: Record, leads: Mapping[str, str], images: Mapping[str, object]
-) -> tuple[list[dict[str, str]], dict[str, tuple[str, str]]]:
-    """Return the pictures found beside the file, and each named file's image class with its name within the class."""
-    classes: dict[str, tuple[str, str]] = {}
-    shown = []
-    for file, report in images.items():
-        name = str(file)
-        item, within_class = found = _class_of(leads.get(name, ""))
-        if not item:
-            item, within_class = found = _class_of(_plain(report), first=True)
-        classes[name] = found
-        if not item:
-            known = ", ".join(IMAGE_CLASSES)
-            record.warn(f"Image.{name}", f"neither its mark nor its report names one of {known}; left out")
-            continue
-        folder = record.source.path.parent
-        path = next((path for path in _FOLDERS if (folder / path / name).is_file()), "")
-        if image := record.image(f"Image.{name}", (Path(path) / name).as_posix(), item):
-            shown.append({**image, **({"name": within_class} if within_class else {})})
-    return shown, classes
-
-
-def _class_of(text: str, first: bool = False) -> tuple[str, str]:
-    """Return the image class that a text names last (or first), and "Angiography" if it names one."""
-    named = [test for test in named_tests(text) if test.item in IMAGE_CLASSES]
-    if not named:
-        return "", ""
-    test = named[0 if first else -1]
-    return test.item, "Angiography" if "angiogra" in test.spelling and test.item == "X-ray" else ""
 
 
 def _sort(findings: Findings, text: str) -> None:
@@ -294,11 +225,6 @@ def _has_test_heading(line: str) -> bool:
     """Whether a line begins with the name of an examination ("Rectal examination: ...")."""
     head, colon, _ = line.partition(":")
     return bool(colon and named_tests(head))
-
-
-def _by_report(shown: list[dict[str, str]], images: Mapping[str, object]) -> Iterator[tuple[str, dict[str, str]]]:
-    for image in shown:
-        yield Path(image["file"]).name if Path(image["file"]).name in images else image["file"], image
 
 
 def _plain(value: object) -> str:
