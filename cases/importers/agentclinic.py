@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
-from cases.importers.agentclinic_nejm import nejm_data
+from cases.importers.agentclinic_nejm import nejm_fields
 from cases.importers.findings import Findings
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
@@ -37,25 +37,25 @@ def import_agentclinic(source: Source) -> Iterator[Case]:
     """Read AgentClinic records of either format."""
     stem = source.path.stem.replace("_", "-")
     for record, value in source.objects(f"an object with {_ROOT}", lambda value: not _FORMATS.isdisjoint(value)):
-        data = _data(record, value)
-        case = record.case(f"{stem}-{record.key or f'{record.number:03d}'}", data) if data else None
+        fields = _case_fields(record, value)
+        case = record.case(f"{stem}-{record.key or f'{record.number:03d}'}", fields) if fields else None
         if case:
             yield case
 
 
-def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
+def _case_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     if _ROOT in value:
         if isinstance(value[_ROOT], Mapping):
-            return _osce_data(record, value[_ROOT])
+            return _osce_fields(record, value[_ROOT])
         record.expected(_ROOT, "an object with Patient_Actor and Correct_Diagnosis", value[_ROOT])
     elif "answers" in value or "question" in value:
-        return nejm_data(record, value)
+        return nejm_fields(record, value)
     else:
         record.expected("", f"{_ROOT}, or question and answers", None)
     return None
 
 
-def _osce_data(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None:
+def _osce_fields(record: Record, osce: Mapping[str, Any]) -> dict[str, Any] | None:
     actor = osce.get("Patient_Actor")
     if not isinstance(actor, Mapping):
         record.expected(_ACTOR, "an object with Demographics, History and Symptoms", actor)

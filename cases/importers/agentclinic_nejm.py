@@ -26,7 +26,7 @@ _ASKS = re.compile(r"(?:what|which|who|where|when|why|how)\b.*[?？]\s*$", re.IG
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 
 
-def nejm_data(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
+def nejm_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of a case made from one question."""
     for name in ("question", "patient_info", "physical_exams", "image_url"):
         record.check_text(name, value.get(name))

@@ -27,11 +27,11 @@ _NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # lef
 def import_aie(source: Source) -> Iterator[Case]:
     """Read the cases of either set, or of a transcript file."""
     for record, value in source.objects("an object with raw_data", lambda value: "raw_data" in value):
-        if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
+        if (fields := _case_fields(record, value)) and (case := record.case(fields.pop("id"), fields)):
             yield case
 
 
-def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
+def _case_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     raw = value.get("raw_data")
     if not isinstance(raw, Mapping):
         record.expected("raw_data", "an object with question, options and answer_idx", raw)

@@ -37,11 +37,11 @@ _WRITTEN, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("m
 def import_medpmc(source: Source) -> Iterator[Case]:
     """Read the cases, also of a transcript file; Chinese keys repeat the English ones and are ignored."""
     for record, value in source.objects("an object with Text and Image", lambda value: "Text" in value):
-        if (data := _data(record, value)) and (case := record.case(data.pop("id"), data)):
+        if (fields := _case_fields(record, value)) and (case := record.case(fields.pop("id"), fields)):
             yield case
 
 
-def _data(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
+def _case_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | None:
     text, images = value.get("Text"), value.get("Image") or {}
     if not isinstance(text, Mapping):
         record.expected("Text", f"an object with {', '.join(_TEXTS)}", text)

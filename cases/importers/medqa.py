@@ -60,7 +60,7 @@ class CaseStudy:
 def import_medqa(source: Source) -> Iterator[Case]:
     """Read the case study questions as cases."""
     for study in case_studies(source):
-        if case := study.record.case(study.id, _data(study)):
+        if case := study.record.case(study.id, _case_fields(study)):
             yield case
 
 
@@ -123,7 +123,7 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     return CaseStudy(record, " ".join(narrative), asked, options.get(right, answer), options if right else {}, right)
 
 
-def _data(study: CaseStudy) -> dict[str, Any]:
+def _case_fields(study: CaseStudy) -> dict[str, Any]:
     vignette = read_vignette(study.told, "en")
     return {
         "patient": vignette.patient,
