@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -40,18 +40,23 @@ def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | 
             yield place, faulty if place else [replace(one, message=f"{one.message}; {_EXPECTED}") for one in faulty]
 
 
-def _repeated_keys(path: Path, place: str, text: str) -> list[Problem]:
-    """Return a problem for each key that occurs twice in one object, as JSON is read with the last one alone."""
-    repeated: list[str] = []
+def noting_repeated(keys: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    """Return a hook for `json.loads` that adds to a list the keys that occur twice in one object; the last is kept."""
 
     def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            repeated.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            keys.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         return found
 
+    return kept
+
+
+def _repeated_keys(path: Path, place: str, text: str) -> list[Problem]:
+    """Return a problem for each key that occurs twice in one object, as JSON is read with the last one alone."""
+    repeated: list[str] = []
     with suppress(ValueError, RecursionError):  # what cannot be read so is told elsewhere
-        json.loads(text, object_pairs_hook=kept)
+        json.loads(text, object_pairs_hook=noting_repeated(repeated))
     message = "occurs twice in one object, of which only one can be read; keys must be unique"
     return [Problem(str(path), place, key, message) for key in repeated]
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from cases.case import Case
 from cases.doubts import told_diagnosis
-from cases.json_lines import are_records, numbered_lines, objects_in
+from cases.json_lines import are_records, noting_repeated, numbered_lines, objects_in
 from cases.pictures import picture_fault
 from cases.problems import Problem, Severity, WithProblems, validation_problems
 from cases.readable import kind_of_bytes, unpiped, unreadable
@@ -146,14 +146,8 @@ class Source:
 
     def _parsed(self, name: str, text: str, is_record: IsRecord | None) -> Iterator[tuple[str, str, object]]:
         repeated: list[str] = []
-
-        def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-            counts = Counter(key for key, _ in pairs)
-            repeated.extend(key for key, count in counts.items() if count > 1)
-            return dict(pairs)
-
         try:
-            value: object = json.loads(text, object_pairs_hook=unique)
+            value: object = json.loads(text, object_pairs_hook=noting_repeated(repeated))
         except json.JSONDecodeError as error:
             if not name and (objects := objects_in(text)):
                 for number, each in enumerate(objects, 1):
