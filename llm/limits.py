@@ -46,7 +46,7 @@ class Spent(BaseModel):
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
-    unpriced: int = Field(0, description="Answers whose price is unknown; their cost is not included.")
+    unpriced: int = Field(default=0, description="Answers whose price is unknown; their cost is not included.")
     seconds: float = 0.0
 
 
