@@ -1,29 +1,23 @@
-"""AIE's tables: doctors (Tables 2 and 3, Figures 6b to 6d), simulators (Figure 3) and tournaments (Figures 4 to 6a)."""
+"""AIE's tables of doctors: their metrics (Tables 2 and 3), formats, actions and rounds (Figures 6b to 6d)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, product
+from collections.abc import Mapping, Sequence
+from itertools import product
 from math import ceil
-from statistics import linear_regression, quantiles
+from statistics import quantiles
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from cases.vocabulary import Language
 from scoring.aie.courses import action_shares
 from scoring.aie.metrics import METRICS, data_set_language, score_aie
-from scoring.aie.pairwise import ASPECTS, View
-from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_simulator
 from scoring.aie.suite import suite
-from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
-from scoring.aie.transcripts import ACTIONS, AieTranscript, SimulatorTest
-from scoring.metrics.agreement import cohen_kappa
+from scoring.aie.transcripts import ACTIONS, AieTranscript
 from scoring.metrics.comparison import holm, paired_difference
-from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, mean, of_epoch, over_cases
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.paired import scored_or_wrong
-from wardround.analysis.simulators import tests_of_run
 from wardround.analysis.transcripts import read_transcripts
 from wardround.printing import counted
-from wardround.rating.agreement import narrow_notes, resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
 from wardround.tables.published import published
@@ -75,12 +69,6 @@ def failed_as_wrong(run: RecordedRun, samples: Samples) -> dict[str, list[Sample
 def build_actions(runs: Sequence[RecordedRun]) -> list[Table]:
     """Build Figure 6c."""
     return [actions_table(_doctors(runs))]
-
-
-def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Build Figure 3a for the patients in the runs' dialogues; the rules find the actions in the doctor's words."""
-    played = {run.name: tests for run in runs if (tests := tests_of_run(run))}
-    return [simulators_table(played, "sound", beside=True)] if played else []
 
 
 def paper_table(
@@ -256,201 +244,3 @@ def _cell(mean: float | None, se: float | None, marked: str = "") -> str | None:
     if mean is None:
         return None
     return (f"{mean:.2f}" if se is None else f"{mean:.2f} ± {se:.2f}") + marked
-
-
-ALL, SLOPE = "all", "a round"
-_SLOPES = f"{SLOPE.capitalize()}: slope of the line fitted to the means of the rounds."
-_BESIDE = "Simulators in brackets: released by AIE's authors, with their patients, questions and definitions."
-SIMULATOR_COLUMNS = {
-    "TRACKING": "Tracking",
-    "ACCURACY": "Accuracy",
-    "PASSIVE": "Passive",
-    "HONEST": "Honest",
-    "CAUTIOUS_INEFFECTIVE": "Cautious (ineffective)",
-    "GUIDANCE": "Guidance",
-    "CAUTIOUS_AMBIGUOUS": "Cautious (ambiguous)",
-    "FOCUS": "Focus",
-    LENGTH: "Length",
-}
-
-
-def simulators_table(
-    played: Mapping[str, Sequence[SimulatorTest]], definition: Definition, *, beside: bool = False
-) -> Table:
-    """Tabulate each simulator over all rounds, in each round, and the slope of each metric over the rounds.
-
-    With ``beside``, the paper's rows follow in brackets.
-    """
-    rows = [row for name, tests in played.items() for row in _simulator_rows(name, tests, definition)]
-    published_rows = list(_published_rows()) if beside else []
-    notes = [
-        f"Percent, except Length ({IN_WORDS}).",
-        *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
-        "-: no such question was asked, or (for Tracking) no action was tracked.",
-        *([_BESIDE] if beside else []),
-    ]
-    columns = [
-        *key_columns("simulator", "round"),
-        *(
-            Column(name, title, mean=True, ends=None if name == LENGTH else PERCENT)
-            for name, title in SIMULATOR_COLUMNS.items()
-        ),
-        Column("n", "Replies"),
-    ]
-    title = "Patient simulators by round (AIE, Figure 3a)"
-    all_rows, unranked = [*rows, *published_rows], range(len(rows), len(rows) + len(published_rows))
-    pictures = {"aie-figure-3a": figures.draw_simulators}
-    return Table("aie-figure-3a", title, columns, all_rows, notes, beside=unranked, pictures=pictures)
-
-
-def _simulator_rows(name: str, tests: Sequence[SimulatorTest], definition: Definition) -> Iterator[dict[str, Any]]:
-    yield {"simulator": name, "round": ALL, **_simulator_means(score_simulator(tests, definition), definition)}
-    rounds = [turn for turn in rounds_of(tests) if turn.isdigit()]
-    by_round = {turn: score_simulator(tests, definition, turn) for turn in rounds}
-    for turn, samples in by_round.items():
-        yield {"simulator": name, "round": turn, **_simulator_means(samples, definition)}
-    if len(rounds) > 2:
-        slopes: dict[str, float] = {}
-        for metric in SIMULATOR_COLUMNS:
-            means = {int(turn): mean([value for _, value in by_round[turn][metric]]) for turn in rounds}
-            known = {turn: value for turn, value in means.items() if value is not None}
-            if len(known) > 2:
-                slopes[metric] = linear_regression(list(known), list(known.values())).slope
-        yield {"simulator": name, "round": SLOPE, **_bare(slopes)}
-
-
-def _published_rows() -> Iterator[dict[str, Any]]:
-    for name, metrics in published("aie_simulators")["Figure 3a"].items():
-        overall = {metric: mean(values) for metric, values in metrics.items()}
-        yield {"simulator": f"[{name}]", "round": ALL, **_bare(overall)}
-        for turn in range(10):
-            yield {
-                "simulator": f"[{name}]",
-                "round": str(turn),
-                **_bare({metric: float(values[turn]) for metric, values in metrics.items()}),
-            }
-
-
-def _simulator_means(samples: Samples, definition: Definition) -> dict[str, Any]:
-    chosen = {name: samples[name] for name in SIMULATOR_COLUMNS}
-    found = estimates(chosen, clustered=definition == "sound", ends=PERCENT, neither=(LENGTH,))
-    return {**measured(found), "n": len(samples[LENGTH])}
-
-
-def _bare(values: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return means without intervals."""
-    parts = {f"{name}_{part}": None for name in SIMULATOR_COLUMNS for part in ("low", "high", "n")}
-    return {**{f"{name}_mean": values.get(name) for name in SIMULATOR_COLUMNS}, **parts, "n": None}
-
-
-def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | None:
-    """Tabulate how far each simulator's (or person's) actions agree with the labels; None if none were tracked."""
-    rows: list[dict[str, Any]] = []
-    patients: dict[str, int] = {}
-    for name, tests in played.items():
-        labelled: dict[str, list[tuple[str, str]]] = {}
-        for reply in replies(tests):
-            if reply.tracked is not None:
-                labelled.setdefault(reply.test, []).append((reply.action, reply.tracked))
-        if not labelled:
-            continue
-        found = over_cases(
-            [(test, 100.0 * (one == other)) for test, pairs in labelled.items() for one, other in pairs], PERCENT
-        )
-        pairs = list(labelled.values())
-        low, high = resampled_interval(pairs, lambda resampled: cohen_kappa(list(chain(*resampled)))) or (None, None)
-        patients |= {} if low is None else {f"Kappa of {name}": len(pairs)}
-        kappa = {"kappa_mean": cohen_kappa(list(chain(*pairs))), "kappa_low": low, "kappa_high": high}
-        rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
-    columns = [
-        Column("simulator", "Simulator", key=True),
-        Column("accuracy", "Agreement with people", mean=True, ends=PERCENT),
-        Column("kappa", "Cohen's kappa", mean=True),
-        Column("n", "Questions"),
-    ]
-    notes = ["Percent, except kappa. Intervals: 95 %, over patients; for kappa, by resampling patients."]
-    notes += narrow_notes(patients)
-    title = "Tracked actions compared with people's labels (AIE, Figure 3c)"
-    return Table("aie-figure-3c", title, columns, rows, notes) if rows else None
-
-
-def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Table]:
-    """Tabulate each simulator's tracked actions as shares of a label's questions: rows are labels, columns actions."""
-    tables = []
-    for name, tests in played.items():
-        # Labels that are not actions have no row.
-        if (matrix := confusion(tests)).keys() & ACTIONS.keys():
-            codes = [code for code in ACTIONS if code in matrix or any(code in row for row in matrix.values())]
-            rows = [
-                {"label": code, **{other: matrix[code][other] / matrix[code].total() for other in codes}}
-                for code in codes
-                if code in matrix
-            ]
-            columns = [Column("label", "", key=True), *(Column(code, code) for code in codes)]
-            title = f"Tracked actions (columns) by people's labels (rows): {name}"
-            file = f"aie-figure-3c-{name.replace('/', '-')}"
-            tables.append(Table(file, title, columns, rows, pictures={file: figures.draw_shares}))
-    return tables
-
-
-Method = Literal["pearson", "spearman"]
-Columns = Mapping[str, Mapping[tuple[str, ...], float]]
-
-
-def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
-    """Tabulate how often each doctor wins, by rater and doctor (AIE, Figure 4)."""
-    rows: list[dict[str, Any]] = []
-    for source, given in verdicts.items():
-        for doctor in doctors:
-            if duels := sum(doctor in (one.one, one.other) for one in given):
-                samples = {aspect: success(given, doctor, aspect) for aspect in ASPECTS[view]}
-                found = estimates(samples, clustered=True, ends=PERCENT)
-                rows.append({"judged": source, "run": doctor, **measured(found), "duels": duels})
-    columns = [
-        Column("judged", "Judged by", key=True),
-        Column("run", "Doctor", key=True),
-        *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
-        Column("duels", "Pairs"),
-    ]
-    notes = ["Wins in percent of the decided pairs; ties are left out."]
-    for source, given in verdicts.items():  # the percentages of a row have denominators of their own
-        decided = {aspect: sum(bool(one.outcomes.get(aspect)) for one in given) for aspect in ASPECTS[view]}
-        listed = ", ".join(f"{aspect} {count}" for aspect, count in decided.items())
-        notes += [f"Decided, {source}: {listed} of {counted(len(given), 'pair')}."] if given else []
-    if "majority" in verdicts:
-        notes.append(
-            "majority: one outcome per pair and case, the one most people chose; a tie if none has the most votes."
-        )
-    title = f"Win rates, the {view}'s view (AIE, Figure 4)"
-    is_decided = any(row[f"{aspect}_n"] for row in rows for aspect in ASPECTS[view])  # else a picture would be empty
-    name = f"aie-figure-4-{view}"
-    pictures = {name: figures.draw_win_rates, f"aie-figure-6a-{view}": figures.draw_radar}
-    return Table(name, title, columns, rows, notes, pictures=pictures if is_decided else {})
-
-
-def matrix(columns: Columns, method: Method, pairs: str) -> Table:
-    """Correlate every judged and automatic column with every other, over pairs and cases (AIE, Figures 5a, 5c-5e)."""
-    found = correlations(columns, method)
-    rows: list[dict[str, Any]] = [
-        {"column": name, **{str(other): None if value != value else float(value) for other, value in values.items()}}
-        for name, values in found.iterrows()
-    ]
-    titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
-    name, title = f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
-    return Table(name, title, titles, rows, pictures={name: figures.draw_matrix})
-
-
-def agreement(columns: Columns, method: Method, pairs: str) -> Table:
-    """Tabulate the mean correlation of each column with people's judgements, the highest first (AIE, Figure 5b)."""
-    rows: list[dict[str, Any]] = []
-    for name, r, interval, n in with_people(columns, method):
-        low, high = interval or (None, None)
-        rows.append({"column": name, "r_mean": r, "r_low": low, "r_high": high, "r_n": n, "n": n})
-    table_columns = [
-        Column("column", "", key=True),
-        Column("r", f"Mean {method.capitalize()}", mean=True),
-        Column("n", "Pairs by case"),
-    ]
-    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation: equal values, or under three."]
-    name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
-    return Table(name, title, table_columns, rows, notes, pictures={name: figures.draw_agreement})

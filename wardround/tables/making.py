@@ -8,7 +8,19 @@ from typing import NamedTuple
 from cases.validation import InputError
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables import ai_hospital, aie, clinichat, differences, ends, leakage, medchain, medpmc, models, scores
+from wardround.tables import (
+    ai_hospital,
+    aie,
+    aie_simulators,
+    clinichat,
+    differences,
+    ends,
+    leakage,
+    medchain,
+    medpmc,
+    models,
+    scores,
+)
 from wardround.tables.figures import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
@@ -47,7 +59,7 @@ KINDS: Mapping[str, Kind] = {
     "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)", by_epoch=False),
     "aie": Kind(aie.build_paper),
     "actions": Kind(aie.build_actions),
-    "simulators": Kind(aie.build_simulators, "no run recorded a dialogue with a reply"),
+    "simulators": Kind(aie_simulators.build_simulators, "no run recorded a dialogue with a reply"),
     "medpmc": Kind(medpmc.build_doctors, "no run with dialogues was scored by suite medpmc"),
     "personas": Kind(medpmc.build_personas, _PERSONA),
     "leaves": Kind(clinichat.build_leaves, "no run was scored by suite clini_eval", scored_only=True),

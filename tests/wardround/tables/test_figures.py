@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.store.recorded_run import find_runs
-from wardround.tables.aie import simulators_table
+from wardround.tables.aie_simulators import simulators_table
 from wardround.tables.figures import (
     as_png,
     as_svg,

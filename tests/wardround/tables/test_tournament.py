@@ -1,6 +1,6 @@
 from scoring.aie.pairwise import ASPECTS
 from scoring.aie.tournament import Verdict
-from wardround.tables.aie import win_rates
+from wardround.tables.aie_tournament import win_rates
 
 
 def test_doctors_who_only_tie_have_a_row_without_a_rate() -> None:

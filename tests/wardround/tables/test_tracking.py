@@ -1,5 +1,5 @@
 from scoring.aie.transcripts import SimulatorTest
-from wardround.tables.aie import confusion_tables
+from wardround.tables.aie_simulators import confusion_tables
 
 
 def test_where_nobody_labelled_a_question_there_is_no_table_of_labels() -> None:

@@ -40,7 +40,7 @@ from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.aie import agreement, matrix, win_rates
+from wardround.tables.aie_tournament import agreement, matrix, win_rates
 from wardround.tables.table import P_VALUE, Table, as_text
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}

@@ -34,7 +34,7 @@ from wardround.commands.score.output import (
 from wardround.commands.score.transcripts import counts, read_files, without
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
-from wardround.tables.aie import ALL, confusion_tables, simulators_table, tracking_table
+from wardround.tables.aie_simulators import ALL, confusion_tables, simulators_table, tracking_table
 from wardround.tables.table import Table
 
 WITHOUT_TRACKER = " without tracker"

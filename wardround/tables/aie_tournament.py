@@ -1,0 +1,73 @@
+"""AIE's tables of tournaments: win rates (Figures 4 and 6a) and the agreement with people (Figure 5)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from scoring.aie.pairwise import ASPECTS, View
+from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
+from scoring.metrics.samples import PERCENT, estimates
+from wardround.printing import counted
+from wardround.tables import figures
+from wardround.tables.table import Column, Table, measured
+
+Method = Literal["pearson", "spearman"]
+Columns = Mapping[str, Mapping[tuple[str, ...], float]]
+
+
+def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
+    """Tabulate how often each doctor wins, by rater and doctor (AIE, Figure 4)."""
+    rows: list[dict[str, Any]] = []
+    for source, given in verdicts.items():
+        for doctor in doctors:
+            if duels := sum(doctor in (one.one, one.other) for one in given):
+                samples = {aspect: success(given, doctor, aspect) for aspect in ASPECTS[view]}
+                found = estimates(samples, clustered=True, ends=PERCENT)
+                rows.append({"judged": source, "run": doctor, **measured(found), "duels": duels})
+    columns = [
+        Column("judged", "Judged by", key=True),
+        Column("run", "Doctor", key=True),
+        *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
+        Column("duels", "Pairs"),
+    ]
+    notes = ["Wins in percent of the decided pairs; ties are left out."]
+    for source, given in verdicts.items():  # the percentages of a row have denominators of their own
+        decided = {aspect: sum(bool(one.outcomes.get(aspect)) for one in given) for aspect in ASPECTS[view]}
+        listed = ", ".join(f"{aspect} {count}" for aspect, count in decided.items())
+        notes += [f"Decided, {source}: {listed} of {counted(len(given), 'pair')}."] if given else []
+    if "majority" in verdicts:
+        notes.append(
+            "majority: one outcome per pair and case, the one most people chose; a tie if none has the most votes."
+        )
+    title = f"Win rates, the {view}'s view (AIE, Figure 4)"
+    is_decided = any(row[f"{aspect}_n"] for row in rows for aspect in ASPECTS[view])  # else a picture would be empty
+    name = f"aie-figure-4-{view}"
+    pictures = {name: figures.draw_win_rates, f"aie-figure-6a-{view}": figures.draw_radar}
+    return Table(name, title, columns, rows, notes, pictures=pictures if is_decided else {})
+
+
+def matrix(columns: Columns, method: Method, pairs: str) -> Table:
+    """Correlate every judged and automatic column with every other, over pairs and cases (AIE, Figures 5a, 5c-5e)."""
+    found = correlations(columns, method)
+    rows: list[dict[str, Any]] = [
+        {"column": name, **{str(other): None if value != value else float(value) for other, value in values.items()}}
+        for name, values in found.iterrows()
+    ]
+    titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
+    name, title = f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
+    return Table(name, title, titles, rows, pictures={name: figures.draw_matrix})
+
+
+def agreement(columns: Columns, method: Method, pairs: str) -> Table:
+    """Tabulate the mean correlation of each column with people's judgements, the highest first (AIE, Figure 5b)."""
+    rows: list[dict[str, Any]] = []
+    for name, r, interval, n in with_people(columns, method):
+        low, high = interval or (None, None)
+        rows.append({"column": name, "r_mean": r, "r_low": low, "r_high": high, "r_n": n, "n": n})
+    table_columns = [
+        Column("column", "", key=True),
+        Column("r", f"Mean {method.capitalize()}", mean=True),
+        Column("n", "Pairs by case"),
+    ]
+    notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation: equal values, or under three."]
+    name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
+    return Table(name, title, table_columns, rows, notes, pictures={name: figures.draw_agreement})
