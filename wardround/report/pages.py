@@ -23,7 +23,7 @@ from wardround.report.trace_findings import TraceFindings
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
-from wardround.tables.figures import as_svg, figures_of
+from wardround.tables.drawing import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.models import roles_table
 from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form

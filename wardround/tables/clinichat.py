@@ -7,7 +7,7 @@ from scoring.clini_eval.data_sheet import DataSheet
 from scoring.clini_eval.points import LEAVES
 from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.figures import COLOURS, panels_of
+from wardround.tables.drawing import COLOURS, panels_of
 from wardround.tables.table import Column, Table, measured
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from wardround.tables import (
     models,
     scores,
 )
-from wardround.tables.figures import as_png, as_svg, figures_of
+from wardround.tables.drawing import as_png, as_svg, figures_of
 from wardround.tables.latex import as_latex
 from wardround.tables.names import TABLE_NAMES, USUAL
 from wardround.tables.table import Table

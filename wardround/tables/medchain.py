@@ -14,7 +14,8 @@ from wardround.analysis.paired import paired_scores, unlike
 from wardround.analysis.summary import propagation
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.figures import draw_error_propagation, draw_learning_curve, panels_of
+from wardround.tables.drawing import panels_of
+from wardround.tables.figures import draw_error_propagation, draw_learning_curve
 from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from wardround.store.provenance import write_whole
-from wardround.tables.figures import as_svg, panels_of
+from wardround.tables.drawing import as_svg, panels_of
 
 
 class Step(NamedTuple):

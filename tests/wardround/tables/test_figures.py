@@ -11,9 +11,8 @@ import pytest
 from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie_simulators import simulators_table
+from wardround.tables.drawing import as_png, as_svg, figures_of
 from wardround.tables.figures import (
-    as_png,
-    as_svg,
     draw_information,
     draw_learning_curve,
     draw_matrix,
@@ -21,7 +20,6 @@ from wardround.tables.figures import (
     draw_shares,
     draw_simulators,
     draw_win_rates,
-    figures_of,
 )
 from wardround.tables.making import make_tables, write_tables
 from wardround.tables.table import Column, Table

@@ -20,6 +20,7 @@ from wardround.store.result import Result
 from wardround.store.traces import pack
 from wardround.tables import ai_hospital, differences, ends, figures, leakage, medchain, medpmc, models, scores
 from wardround.tables.differences import differences_table
+from wardround.tables.drawing import as_svg
 from wardround.tables.latex import as_latex
 from wardround.tables.making import make_tables
 from wardround.tables.table import DoesNotFitError, Shown, Table
@@ -710,7 +711,7 @@ def test_information_is_shown_by_round_with_a_figure(tmp_path: Path) -> None:
     assert all(row["general_n"] == 2 and row["image_n"] == 0 for row in table.rows)
     first, second = (row["general_mean"] for row in table.rows)
     assert 0 < first < second <= 1
-    assert "Round" in figures.as_svg(figures.draw_information(table))
+    assert "Round" in as_svg(figures.draw_information(table))
     beside = write_run(tmp_path / "short", found[1:], graph="consultation", **settings)
     (both,) = medpmc.build_information(find_runs([runs[0].path, beside]))
     of_short = [row for row in both.rows if row["run"] == "short"]
