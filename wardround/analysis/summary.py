@@ -1,28 +1,17 @@
-"""Summarise a run: ``summary.json`` and the tables at its end."""
+"""Summarise a run: what ``summary.json`` holds."""
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
-from cases.text.words import rules_of
-from llm.limits import Spent
-from llm.specs import OFFLINE, WITHOUT_MODEL
 from llm.trace import models_by_role, summed
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import StagePassage, error_propagation
 from scoring.metrics.samples import mean
-from scoring.metrics.statistics import FEW_CASES, ColumnEstimates, Ends, Estimate, estimate_columns
-from wardround.printing import counted, first_of, printable
-from wardround.store.result import LIMIT, Result
+from scoring.metrics.statistics import ColumnEstimates, Ends, Estimate, estimate_columns
+from wardround.store.result import Result
 
-FAILED_AS_WRONG = (
-    "Failed as wrong: the mean with each case that failed, or whose judge failed, counted as wrong (a lower bound)."
-)
 _MAX_REASONS = 5  # reasons named in a summary
 _REASON_LENGTH = 400  # characters of a reason: the remedy and the model are at its end
 _CALL_PLACE = re.compile(r" at (?!.* at )\S[^,]*, model (?=\S+$)")  # where a question was asked; the model stays
@@ -84,15 +73,6 @@ def count_repeating(results: Iterable[Result]) -> dict[str, int]:
     known = [result.repeating for result in results if result.repeating is not None]
     counts = Counter(speaker for each in known for speaker in each)
     return {"dialogues": len(known), **dict(sorted(counts.items()))} if counts else {}
-
-
-def repeating_notes(counts: Mapping[str, int], where: str = "") -> list[str]:
-    """Say in how many dialogues who repeated one turn to the end, for the reader of scores."""
-    return [
-        f"In {count} of {counted(counts['dialogues'], 'dialogue')}{where}, the {speaker} repeated one turn to the end."
-        for speaker, count in counts.items()
-        if speaker != "dialogues"
-    ]
 
 
 def propagation(scored: Sequence[Result], suite: Suite) -> list[StagePassage]:
@@ -231,51 +211,6 @@ def scores_without_judgement(summary: Mapping[str, Any]) -> int:
     )
 
 
-def average_notes(suite: Suite, counts: Sequence[Mapping[str, int]]) -> list[str]:
-    """Return what the reader of an average must know, given the number of scored cases of each column in each run."""
-    scored = [each for each in counts if any(each.values())]
-    short, uneven = [], []
-    for name, (title, columns) in suite.averages.items():
-        kinds = [{each[column] for column in columns} for each in scored]
-        if name not in suite.means and any(0 in kind for kind in kinds):
-            short.append(title)
-        if any(len(kind - {0}) > 1 and (name not in suite.means or 0 not in kind) for kind in kinds):
-            uneven.append(title)
-    notes = []
-    if short:
-        notes.append(f"{', '.join(short)}: without the columns that have no scored case.")
-    if uneven:
-        notes.append(f"{', '.join(uneven)}: the mean of the columns' means, which do not all cover the same cases.")
-    if any(not each[name] for each in scored for name in suite.means):
-        notes.append("An average has no value where one of its columns has none.")
-    return notes
-
-
-def few_cases_note(titles: Sequence[str], few: int = FEW_CASES) -> str:
-    """Warn of scores of which too few cases have a value for the bootstrap, however many cases the run has."""
-    too_narrow = f"ith fewer than {few} cases, the 95 % interval is too narrow."
-    return f"{first_of(titles)}: w{too_narrow}" if titles else f"W{too_narrow}"
-
-
-def uncounted_notes(calls: int) -> list[str]:
-    """Warn if the servers of so many calls reported no tokens."""
-    return [f"No token usage was reported for {counted(calls, 'call')}: tokens and cost are too low."] * (calls > 0)
-
-
-def used_notes(spent: Spent) -> list[str]:
-    """Say what judges used, and of how many answers the price is unknown; nothing if no model was asked."""
-    if not spent.calls:
-        return []
-    cost = "" if not spent.cost else f", {spent.cost:.4f} US dollars"
-    unpriced = f"; the price of {counted(spent.unpriced, 'answer')} is unknown" if spent.unpriced else ""
-    return [f"Models were asked: {counted(spent.calls, 'call')}, {counted(spent.tokens, 'token')}{cost}{unpriced}."]
-
-
-def is_usage_known(tokens: float, uncounted: float) -> bool:
-    """Whether tokens and cost can be told: a server reported some tokens, or of no call they are missing."""
-    return bool(tokens) or not uncounted
-
-
 def _by_stage(results: Sequence[Result], name: Literal["stages", "rounds"]) -> list[tuple[str, list[Any]]]:
     """Group how stages ended, or their numbers of rounds, by stage."""
     found: dict[str, list[Any]] = {}
@@ -283,95 +218,3 @@ def _by_stage(results: Sequence[Result], name: Literal["stages", "rounds"]) -> l
         for stage, value in getattr(result, name).items():
             found.setdefault(stage.split(":")[0], []).append(value)
     return sorted(found.items())
-
-
-def roles_by_rule(models: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the roles that rules played; "in part" if somebody else played them too, at another stage or seat."""
-    return [role + " (in part)" * (len(names) > 1) for role, names in models.items() if OFFLINE in names]
-
-
-def said_by_rules(what: str, who: Iterable[str], where: str = "", languages: Iterable[str] = ()) -> str:
-    """State what rules did instead of a model, for whom, and in which of the languages they read little."""
-    return f"{what} by offline rules, not by a model{where}: {', '.join(who)}.{unread_by_rules(languages)}"
-
-
-def unread_by_rules(languages: Iterable[str]) -> str:
-    """Return a sentence, after a space, on those of the languages that rules do not read; empty if they read all."""
-    unread = [language for language in languages if rules_of(language) != language.partition("-")[0]]
-    limit = (
-        f" Rules read English and Chinese; in {', '.join(map(repr, unread))} they recognise no denial, side, synonym "
-        "or decimal comma, so use no score that they gave there."
-    )
-    return limit * bool(unread)
-
-
-def _mean(estimate: dict[str, Any]) -> str:
-    return "-" if estimate["mean"] is None else f"{estimate['mean']:.4f}"
-
-
-def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
-    """Return the scores as a table, with notes on what was not scored and which roles ran offline."""
-    titles = suite.titles
-    table = Table(title="Scores", title_justify="left")
-    table.add_column("stage" if suite.averaged else "score")
-    bounds = summary.get("failed_as_wrong", {})
-    for column in ("mean", "95 % interval", "cases", *(["failed as wrong"] if bounds else [])):
-        table.add_column(column, justify="right")
-    last = list(suite.published)[-1], AVERAGE
-    for name, title in titles.items():
-        score = summary["scores"][name]
-        interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
-        bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
-        cells = (_mean(score), interval, str(score["n"]), *bound)
-        table.add_row(Text(printable(title)), *cells, end_section=name in last)
-    notes = [*suite.explained]
-    notes += [FAILED_AS_WRONG] if bounds else []
-    attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
-    epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"
-    notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
-    if 1 < cases < FEW_CASES:
-        notes.append(f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
-    elif narrow := summary.get("narrow"):
-        notes.append(few_cases_note([titles[name] for name in narrow]))
-    if summary["limited"]:
-        notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
-    notes += [
-        f"{titles[name]}: {count} not scored ({reason})"
-        for name, reasons in summary["unscored"].items()
-        for reason, count in reasons.items()
-    ]
-    notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
-    notes += failure_lines(summary)
-    if summary.get("dropped_seats"):
-        notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")
-    if unanswered := summary.get("unanswered"):
-        roles = ", ".join(f"{role} {count}" for role, count in unanswered.items())
-        notes.append(f"Questions that got no answer in completed cases, which went on without: {roles}.")
-    if summary.get("unnamed_results"):
-        notes.append(
-            f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "
-            "set result_gate = 'strict' to withhold them."
-        )
-    notes += repeating_notes(summary.get("repeating", {}))
-    if offline := roles_by_rule(summary["models"]):
-        notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
-    cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
-    notes.append(f"{counted(summary['calls'], 'call')}, {counted(summary['tokens'], 'token')}{cost}.")
-    models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
-    if models_asked and summary["scored"] and not summary["tokens"]:
-        notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
-    else:
-        notes += uncounted_notes(summary.get("uncounted", 0))
-    return Group(table, *(Text(printable(note)) for note in notes))
-
-
-def failure_lines(summary: dict[str, Any]) -> list[str]:
-    """Return the most frequent reasons for which cases failed or were stopped, one line each."""
-    lines = [
-        f"{each['cases']} {'stopped' if each['termination'].endswith(LIMIT) else 'failed'}: {each['termination']}"
-        + (f": {each['reason']}" if each["reason"] else "")
-        for each in summary.get("failures", [])
-    ]
-    not_completed = sum(count for reason, count in summary["terminations"].items() if reason != "completed")
-    others = not_completed - sum(each["cases"] for each in summary.get("failures", []))
-    return [*lines, f"{others} more for other reasons"] if others else lines

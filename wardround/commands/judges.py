@@ -32,8 +32,8 @@ def judges(
     length, the agreement of the judges, and the preference of a judge for models of its own family. No doctor is called
     again. For position bias, use `wardround score aie-pairwise`, which judges each pair in both orders.
     """
+    from wardround.analysis.notes import used_notes
     from wardround.analysis.rescoring import judged_with
-    from wardround.analysis.summary import used_notes
     from wardround.rating.judges import judged, marks_of, scores_of, tables_of
     from wardround.run.own_loop import run_alone
     from wardround.store.recorded_run import find_runs

@@ -195,7 +195,8 @@ def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path
     from rich.console import Console
 
     from scoring.suite import SUITES
-    from wardround.analysis.summary import scores_without_judgement, summary_table
+    from wardround.analysis.summary import scores_without_judgement
+    from wardround.commands.summary_table import summary_table
     from wardround.store.result import LIMIT_OF_RUN
 
     Console().print(summary_table(summary, SUITES[experiment.scored_by]))

@@ -15,7 +15,7 @@ from cases import Case
 from cases.whole_files import replacing
 from llm.trace import Call, Trace, summed
 from scoring.clini_eval.dialogue import ReconstructionAnswers
-from wardround.analysis.summary import is_usage_known
+from wardround.analysis.notes import is_usage_known
 from wardround.config.experiment import ConfigurationError
 from wardround.report.course import said_in
 from wardround.store.recorded_run import RecordedRun, find_runs

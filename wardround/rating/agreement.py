@@ -11,7 +11,7 @@ from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import case_of, mean
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
-from wardround.analysis.summary import few_cases_note
+from wardround.analysis.notes import few_cases_note
 from wardround.printing import first_of
 from wardround.rating.items import Key
 from wardround.rating.marks import Mark, marks_of_runs

@@ -16,7 +16,8 @@ from urllib.parse import quote
 from graphs.contexts import is_judging
 from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
-from wardround.analysis.summary import FAILED_AS_WRONG, count_unscored
+from wardround.analysis.notes import FAILED_AS_WRONG
+from wardround.analysis.summary import count_unscored
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
 from wardround.report.trace_findings import TraceFindings

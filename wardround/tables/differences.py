@@ -9,6 +9,7 @@ from typing import Any
 
 from scoring.case_scores import Suite
 from scoring.metrics.statistics import INTERVALS, Estimate, estimate_columns
+from wardround.analysis.notes import FAILED_AS_WRONG
 from wardround.analysis.paired import (
     Difference,
     Scores,
@@ -20,7 +21,6 @@ from wardround.analysis.paired import (
     spare_columns,
     unlike,
 )
-from wardround.analysis.summary import FAILED_AS_WRONG
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, offline_notes, score_form, unscored_notes

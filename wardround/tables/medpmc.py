@@ -14,7 +14,8 @@ from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import PERCENT, case_of, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.metrics.text_overlap import words
-from wardround.analysis.summary import FAILED_AS_WRONG, average_notes, estimate_scores
+from wardround.analysis.notes import FAILED_AS_WRONG, average_notes
+from wardround.analysis.summary import estimate_scores
 from wardround.analysis.transcripts import read_transcripts
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result

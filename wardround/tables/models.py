@@ -11,7 +11,7 @@ import numpy as np
 
 from llm.blocks import block_of
 from llm.trace import Call
-from wardround.analysis.summary import is_usage_known, uncounted_notes
+from wardround.analysis.notes import is_usage_known, uncounted_notes
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.traces import packed_fault
 from wardround.tables.table import Column, Table, key_columns

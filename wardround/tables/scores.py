@@ -6,9 +6,10 @@ from typing import Any
 from scoring.case_scores import Suite
 from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
-from wardround.analysis import summary
 from wardround.analysis.floors import FILE, KINDS, OFFLINE, Floors, floors_of
+from wardround.analysis.notes import FAILED_AS_WRONG, average_notes, repeating_notes, roles_by_rule, said_by_rules
 from wardround.analysis.paired import differences, p_with_failures, spare_columns, unlike
+from wardround.analysis.summary import count_repeating, count_unscored, languages_of
 from wardround.config.experiment import judging_roles
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.figures import draw_scores
@@ -137,12 +138,12 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
             f"{', the larger of p without and with failed cases as wrong' * any(run.failed_as_wrong for run in runs)})."
         )
     if any(run.failed_as_wrong for run in runs):
-        notes.append(summary.FAILED_AS_WRONG)
+        notes.append(FAILED_AS_WRONG)
     notes += unscored_notes(runs, suite)
-    notes += summary.average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
+    notes += average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
     for run in runs:
         where = f" in {run.name}" * (len(runs) > 1)
-        notes += summary.repeating_notes(summary.count_repeating(run.results), where)
+        notes += repeating_notes(count_repeating(run.results), where)
     return [*notes, *(f"Stars: {note}" for note in unlike(runs)), *offline_notes(runs)]
 
 
@@ -154,7 +155,7 @@ def unscored_notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
     left_out = spare_columns(runs) if runs else ()
     sharing: dict[tuple[str, str], list[str]] = {}
     for run in runs:
-        for name, reasons in summary.count_unscored(run.scored, suite).items():
+        for name, reasons in count_unscored(run.scored, suite).items():
             if name in left_out:
                 continue
             why = "; ".join(sorted(reasons, key=lambda reason: -reasons[reason]))
@@ -208,10 +209,10 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
     sharing: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for run in runs:
-        roles = tuple(summary.roles_by_rule({role: names for role, names in run.models.items() if role in among}))
-        sharing.setdefault((roles, tuple(summary.languages_of(run.results))), []).append(run.name)
+        roles = tuple(roles_by_rule({role: names for role, names in run.models.items() if role in among}))
+        sharing.setdefault((roles, tuple(languages_of(run.results))), []).append(run.name)
     return [
-        summary.said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)
+        said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)
         for (roles, languages), names in sharing.items()
         if roles
     ]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from cases.validation import InputError
 from scoring.metrics.statistics import Estimate
-from wardround.analysis.summary import few_cases_note
+from wardround.analysis.notes import few_cases_note
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

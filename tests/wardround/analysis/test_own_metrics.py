@@ -21,8 +21,8 @@ from scoring.suite import SUITES, CaseScores, Suite, metric
 from tests.support.metrics import suites_given_back
 from tests.support.runs import IDS, results, run, short
 from wardround import to_dataframe
-from wardround.analysis.summary import summary_table
 from wardround.cli import app
+from wardround.commands.summary_table import summary_table
 
 BROKEN, LACKING, SCORED = sorted(IDS[:3])
 

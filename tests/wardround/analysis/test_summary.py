@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from scoring.suite import SUITES
-from wardround.analysis.summary import most_frequent_failures, summarise_results, summary_table
+from wardround.analysis.summary import most_frequent_failures, summarise_results
+from wardround.commands.summary_table import summary_table
 from wardround.store.result import Result
 
 SUITE = SUITES["medchain"]

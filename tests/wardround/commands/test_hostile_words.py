@@ -14,8 +14,8 @@ from scoring.suite import SUITES
 from tests.support.hostile import EVERYTHING, HTML, TERMINAL, obeyed
 from tests.support.recorded_runs import graded, write_run
 from tests.support.runs import ended
-from wardround.analysis.summary import summary_table
 from wardround.cli import app
+from wardround.commands.summary_table import summary_table
 from wardround.printing import Plain
 from wardround.run.live_view import live_view
 

@@ -23,7 +23,7 @@ from scoring.suite import SUITES
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
-from wardround.analysis.summary import summary_table
+from wardround.commands.summary_table import summary_table
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.faults import describe_fault, termination_of
 from wardround.store.durable_lines import RunStoppedError

@@ -29,7 +29,7 @@ from scoring.clini_eval.points import (
 from scoring.consultation import ConsultationAnswers
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate
-from wardround.analysis.summary import unread_by_rules
+from wardround.analysis.notes import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records

@@ -19,8 +19,8 @@ from llm.specs import OFFLINE
 from nodes.context import Context
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
+from wardround.analysis.notes import few_cases_note, said_by_rules, used_notes
 from wardround.analysis.rescoring import judged_with
-from wardround.analysis.summary import few_cases_note, said_by_rules, used_notes
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
 from wardround.config.command_line import parse_call_settings

@@ -13,8 +13,8 @@ from scoring.metrics.claims import claim_precision
 from scoring.metrics.samples import Definition, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
+from wardround.analysis.notes import average_notes, roles_by_rule, said_by_rules
 from wardround.analysis.rescoring import rescore
-from wardround.analysis.summary import average_notes, roles_by_rule, said_by_rules
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
 from wardround.commands.score.transcripts import cell
 from wardround.config.command_line import parse_models

@@ -1,0 +1,82 @@
+"""The table at the end of a run, as the terminal shows it."""
+
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from llm.specs import WITHOUT_MODEL
+from scoring.case_scores import AVERAGE, Suite
+from scoring.metrics.statistics import FEW_CASES
+from wardround.analysis.notes import (
+    FAILED_AS_WRONG,
+    average_notes,
+    failure_lines,
+    few_cases_note,
+    repeating_notes,
+    roles_by_rule,
+    said_by_rules,
+    uncounted_notes,
+)
+from wardround.printing import counted, printable
+
+
+def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
+    """Return the scores as a table, with notes on what was not scored and which roles ran offline."""
+    titles = suite.titles
+    table = Table(title="Scores", title_justify="left")
+    table.add_column("stage" if suite.averaged else "score")
+    bounds = summary.get("failed_as_wrong", {})
+    for column in ("mean", "95 % interval", "cases", *(["failed as wrong"] if bounds else [])):
+        table.add_column(column, justify="right")
+    last = list(suite.published)[-1], AVERAGE
+    for name, title in titles.items():
+        score = summary["scores"][name]
+        interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
+        bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
+        cells = (_mean(score), interval, str(score["n"]), *bound)
+        table.add_row(Text(printable(title)), *cells, end_section=name in last)
+    notes = [*suite.explained]
+    notes += [FAILED_AS_WRONG] if bounds else []
+    attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
+    epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"
+    notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
+    if 1 < cases < FEW_CASES:
+        notes.append(f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
+    elif narrow := summary.get("narrow"):
+        notes.append(few_cases_note([titles[name] for name in narrow]))
+    if summary["limited"]:
+        notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
+    notes += [
+        f"{titles[name]}: {count} not scored ({reason})"
+        for name, reasons in summary["unscored"].items()
+        for reason, count in reasons.items()
+    ]
+    notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
+    notes += failure_lines(summary)
+    if summary.get("dropped_seats"):
+        notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")
+    if unanswered := summary.get("unanswered"):
+        roles = ", ".join(f"{role} {count}" for role, count in unanswered.items())
+        notes.append(f"Questions that got no answer in completed cases, which went on without: {roles}.")
+    if summary.get("unnamed_results"):
+        notes.append(
+            f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "
+            "set result_gate = 'strict' to withhold them."
+        )
+    notes += repeating_notes(summary.get("repeating", {}))
+    if offline := roles_by_rule(summary["models"]):
+        notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
+    cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
+    notes.append(f"{counted(summary['calls'], 'call')}, {counted(summary['tokens'], 'token')}{cost}.")
+    models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
+    if models_asked and summary["scored"] and not summary["tokens"]:
+        notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
+    else:
+        notes += uncounted_notes(summary.get("uncounted", 0))
+    return Group(table, *(Text(printable(note)) for note in notes))
+
+
+def _mean(estimate: dict[str, Any]) -> str:
+    return "-" if estimate["mean"] is None else f"{estimate['mean']:.4f}"
