@@ -30,6 +30,7 @@ from wardround.commands.score.choices import (
     over_chosen,
     percentages,
 )
+from wardround.commands.score.compared import cell, correlated, interval_cell
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -47,11 +48,8 @@ from wardround.commands.score.transcripts import (
     Scored,
     Transcripts,
     by_either_name,
-    cell,
-    correlated,
     counts,
     each_doctor,
-    interval_cell,
     judgements_of,
     read_played,
     without,

@@ -14,8 +14,9 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
+from wardround.commands.score.compared import compared
 from wardround.commands.score.output import ExtraTable
-from wardround.commands.score.transcripts import Scored, checked_models, compared
+from wardround.commands.score.transcripts import Scored, checked_models
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import rounds_row, rounds_table

@@ -32,8 +32,9 @@ from scoring.metrics.statistics import Estimate
 from wardround.analysis.notes import unread_by_rules
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
+from wardround.commands.score.compared import cell
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import cell, checked_models, counts
+from wardround.commands.score.transcripts import checked_models, counts
 from wardround.config.command_line import parse_models
 from wardround.config.experiment import GIVES
 from wardround.printing import counted, echo, first_of

@@ -22,6 +22,7 @@ from scoring.metrics.samples import PERCENT, Sample, Samples, by_dialogue, case_
 from scoring.metrics.statistics import Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.exit_codes import refuse
+from wardround.commands.score.compared import by_file, cell, correlated
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, asked_of_rules, of_each
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
@@ -29,10 +30,7 @@ from wardround.commands.score.transcripts import (
     HumanScores,
     Scored,
     Transcripts,
-    by_file,
-    cell,
     checked_models,
-    correlated,
     counts,
     each_doctor,
     judgements_of,

@@ -24,12 +24,12 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder, separated
 from wardround.commands.score.aie import read_kept
 from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed
+from wardround.commands.score.compared import cell
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,
     LeaveOut,
     by_either_name,
-    cell,
     checked_models,
     counts,
     each_doctor,

@@ -15,8 +15,8 @@ from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.notes import average_notes, roles_by_rule, said_by_rules
 from wardround.analysis.rescoring import rescore
+from wardround.commands.score.compared import cell
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
-from wardround.commands.score.transcripts import cell
 from wardround.config.command_line import parse_models
 from wardround.config.experiment import judging_roles
 from wardround.run.own_loop import run_alone

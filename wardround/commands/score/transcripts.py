@@ -1,8 +1,8 @@
-"""What the score commands share: reading files and runs, model settings, comparisons and correlations."""
+"""What the score commands share: their options, reading files and runs, and the settings of models."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -16,20 +16,17 @@ from llm.specs import HUMAN, check_models
 from scoring.aie.transcripts import AieTranscript
 from scoring.human_scores import read_human_scores, unknown_cases
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.comparison import holm, paired_difference
-from scoring.metrics.correlation import spearman_matrix
-from scoring.metrics.samples import Sample, Samples, by_case, case_means, case_of
-from scoring.metrics.statistics import Estimate
+from scoring.metrics.samples import Sample, Samples, case_means, case_of
 from scoring.metrics.text_overlap import rouge_1, words
 from scoring.records import Reading
 from wardround.analysis.rescoring import settings_of_judges
 from wardround.analysis.transcripts import Format, read_transcripts
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
+from wardround.commands.score.compared import compared
 from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.printing import echo, first_of
 from wardround.store.recorded_run import RecordedRun, find_runs
-from wardround.tables.table import P_VALUE, as_text
 
 _WARNINGS_SHOWN = 20
 _SAME_PATIENT = 0.7  # share of the words of the shorter record
@@ -257,39 +254,10 @@ class Scored(Generic[Dialogue]):
         return compared(self.samples, others.samples)
 
 
-def by_file(files: Mapping[str, Mapping[str, Estimate]]) -> list[ExtraTable]:
-    """Tabulate the means of each file with standard errors, in the order of the metrics; empty without files."""
-    if not files:
-        return []
-    names = list(dict.fromkeys(name for metrics in files.values() for name in metrics))
-    rows = []
-    for file, metrics in files.items():
-        found = [metrics.get(name, Estimate(n=0)) for name in names]
-        rows.append([file, *(cell(one.mean) + ("" if one.se is None else f" ± {one.se:.3f}") for one in found)])
-    return [ExtraTable("Means of each file ± standard error", ["file", *names], rows)]
-
-
-def compared(
-    samples: Samples,
-    others: Samples,
-    title: str = "Difference to the other transcripts (these minus those), paired by case",
-    written: str = "differences",
-) -> ExtraTable:
-    """Tabulate the differences to another run (or format), paired by case, and write them under a name."""
-    differences = {
-        name: paired_difference(by_case(values), by_case(others.get(name, []))) for name, values in samples.items()
-    }
-    corrected = holm({name: found.permutation_p for name, found in differences.items()})
-    rows = []
-    numbers: dict[str, dict[str, Any]] = {}
-    for name, found in differences.items():
-        one = found.difference
-        tests = {"permutation_p": found.permutation_p, "holm_p": corrected[name], "wilcoxon_p": found.wilcoxon_p}
-        numbers[name] = {**one.model_dump(mode="json"), **tests}
-        p_values = [as_text(p, P_VALUE) for p in tests.values()]
-        rows.append([name, cell(one.mean), interval_cell(one.ci95), *p_values, str(one.n)])
-    header = ["metric", "difference", "95 % interval", "permutation p", "after Holm", "Wilcoxon p", "cases"]
-    return ExtraTable(title, header, rows, {written: numbers})
+def names_of(files: Sequence[Path]) -> list[str]:
+    """Return the files' names, with the folder's if two are equal."""
+    stems = [file.stem for file in files]
+    return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]
 
 
 def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict[str, dict[str, float]]:
@@ -309,33 +277,3 @@ def judgements_of(human: Path | None, files: Sequence[Sequence[Played]]) -> dict
     if unknown := unknown_cases(human, judged, here):
         echo(unknown, err=True)
     return {name: case_means(values) for name, values in judged_cases.items()}
-
-
-def correlated(samples: Samples, judgements: Mapping[str, Mapping[str, float]]) -> ExtraTable:
-    """Correlate all metrics and people's scores (Spearman) over cases; epochs are averaged.
-
-    Each correlation is written with its p, interval and number of cases, for which the table has no room.
-    """
-    columns = {name: case_means(values) for name, values in samples.items()} | dict(judgements)
-    matrix = spearman_matrix(columns)
-    numbers = [{"one": one, "other": other, **asdict(found)} for (one, other), found in matrix.items()]
-    rho = {pair: cell(found.rho) for pair, found in matrix.items()}
-    rho |= {(other, name): found for (name, other), found in rho.items()} | {(name, name): "1" for name in columns}
-    rows = [[name, *(rho[name, other] for other in columns)] for name in columns]
-    return ExtraTable("Spearman correlation over cases", ["", *columns], rows, {"correlations": numbers})
-
-
-def cell(value: float | None) -> str:
-    """Format a number, or a dash."""
-    return as_text(value, ".3f")
-
-
-def interval_cell(interval: tuple[float, float] | None) -> str:
-    """Format an interval, or nothing."""
-    return "" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
-
-
-def names_of(files: Sequence[Path]) -> list[str]:
-    """Return the files' names, with the folder's if two are equal."""
-    stems = [file.stem for file in files]
-    return [file.stem if stems.count(file.stem) == 1 else f"{file.parent.name}/{file.stem}" for file in files]
