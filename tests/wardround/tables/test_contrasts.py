@@ -11,7 +11,7 @@ from tests.support.runs import run, short
 from wardround.store.recorded_run import find_runs
 from wardround.store.result import Result
 from wardround.tables import scores
-from wardround.tables.differences import build_contrasts
+from wardround.tables.contrasts import build_contrasts
 
 
 @pytest.mark.slow

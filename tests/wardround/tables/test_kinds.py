@@ -18,7 +18,7 @@ from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
 from wardround.store.traces import pack
-from wardround.tables import ai_hospital, differences, ends, figures, leakage, medchain, medpmc, models, scores
+from wardround.tables import ai_hospital, contrasts, ends, figures, leakage, medchain, medpmc, models, scores
 from wardround.tables.differences import differences_table
 from wardround.tables.drawing import as_svg
 from wardround.tables.latex import as_latex
@@ -676,7 +676,7 @@ def test_contrasts_pair_the_runs_that_differ_in_one_setting_over_the_cases_of_bo
             settings = {"patient": "medpmc", "actor": actor, "doctor_mode": mode}
             found = grades[actor:] if mode == "direct" else grades
             made.append(write_run(tmp_path / f"{mode}-{actor}", found, name=f"{mode}-{actor}", workflow=settings))
-    (table,) = differences.build_contrasts(find_runs(made))
+    (table,) = contrasts.build_contrasts(find_runs(made))
     rows = {(row["setting"], row["run"], row["score"]): row for row in table.rows}
     assert {key[:2] for key in rows} == {
         ("workflow.actor: false to true", "direct-True"),
