@@ -102,7 +102,7 @@ def draft_tests(
     """
     from llm.specs import HUMAN, OFFLINE
     from scoring.aie.drafting import draft
-    from wardround.analysis.simulators import heard_by_rule
+    from wardround.analysis.simulator_tests import heard_by_rule
     from wardround.rating.checklists import write_checklist
     from wardround.rating.drafted_tests import TestLine, lines_of
     from wardround.store.provenance import write_json

@@ -9,7 +9,7 @@ from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_s
 from scoring.aie.transcripts import ACTIONS, SimulatorTest
 from scoring.metrics.agreement import cohen_kappa
 from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mean, over_cases
-from wardround.analysis.simulators import tests_of_run
+from wardround.analysis.simulator_tests import tests_of_run
 from wardround.rating.agreement import narrow_notes, resampled_interval
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures

@@ -21,7 +21,14 @@ from scoring.aie.simulator import (
 from scoring.aie.transcripts import SimulatorTest, each_test, read_simulator_tests
 from scoring.metrics.samples import PERCENT, Definition, case_of, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
-from wardround.analysis import simulators
+from wardround.analysis.simulator_tests import (
+    cases_of,
+    lacking_dialogue,
+    play_tests,
+    questions_of,
+    tests_of_run,
+    write_tests,
+)
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_folder, check_file, check_folder
@@ -83,22 +90,22 @@ def played_tests(
             f"--cases {options.cases}: has no case of {files[0]} ({tests[0].id}, ...); name the file that it is about"
         )
     for file, records in zip(files, read, strict=True):
-        found, problems = simulators.cases_of(file, records, known)
+        found, problems = cases_of(file, records, known)
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
         repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
         refuse(f"{', '.join(map(str, files))}: patient {repeated} occurs twice; give each patient once")
-    if not simulators.questions_of(tests):
+    if not questions_of(tests):
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")
     trial = Trial(cases, context)
     name = patient or "saps"
-    played = run_alone(simulators.play_tests, trial, tests, name)
+    played = run_alone(play_tests, trial, tests, name)
     name += "" if context.tracker else WITHOUT_TRACKER
     if options.replies is not None:
-        simulators.write_tests(options.replies, files[0], played)
+        write_tests(options.replies, files[0], played)
     notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
-    if short := simulators.lacking_dialogue(tests):
+    if short := lacking_dialogue(tests):
         patient_id, turn, _ = short[0]
         notes.append(
             f"{len(short)} questions are asked after a shorter dialogue than their round implies, because `history` is "
@@ -117,14 +124,14 @@ def played_runs(
 ) -> Scores:
     """Score the doctor's turns in runs' dialogues with the recorded replies, or with those of another patient."""
     runs = find_runs(paths)
-    recorded = without([simulators.tests_of_run(run) for run in runs], options.leave_out, lambda one: case_of(one.id))
+    recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: case_of(one.id))
     tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
     notes = [BY_RULE]
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
             cases = {of_epoch(*result.key): run.case_of(*result.key) for result in run.results}
             trial = Trial({test.id: cases[test.id] for test in tests}, context)
-            tests = run_alone(simulators.play_tests, trial, tests, patient)
+            tests = run_alone(play_tests, trial, tests, patient)
             notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
         if tests:
             player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
