@@ -18,9 +18,10 @@ from llm import UNANSWERED, ModelSettings, Role, ask
 from prompts import said
 from scoring.aie.letters import chosen_letter
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
-from scoring.metrics.claims import stated, stated_share
+from scoring.metrics.content import stated
 from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.samples import mean, share
+from scoring.metrics.stated_share import stated_share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 Preference = Literal["first", "second", "tie"]

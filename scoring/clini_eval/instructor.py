@@ -14,7 +14,7 @@ from prompts import load_words, said
 from scoring.clini_eval.demonstration import CliniEvalInput, Demonstration, demonstrate
 from scoring.clini_eval.points import LEAVES, CliniEvalScores, ComparedPoint, Comparison, JudgedPoints, Leaf, Points
 from scoring.clini_eval.rules import CountedPoints, count_points
-from scoring.metrics.claims import stated_share
+from scoring.metrics.stated_share import stated_share
 
 
 class CliniEvalState(CliniEvalInput, total=False):

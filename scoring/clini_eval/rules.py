@@ -18,8 +18,8 @@ from cases.text.words import has_chinese, rules_of, stem
 from cases.vocabulary import Language, normalise
 from scoring.clini_eval.declined import declines
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
-from scoring.metrics.claims import mostly_stated
 from scoring.metrics.samples import share
+from scoring.metrics.stated_share import mostly_stated
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
 BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, of a brief turn at most; the paper's mean is 18.5

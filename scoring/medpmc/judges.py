@@ -19,9 +19,9 @@ from prompts import said
 from scoring.aie.simulator import AMBIGUOUS, ASKS_BACK, DENIAL, EFFECTIVE, INEFFECTIVE, has_keyword
 from scoring.medpmc.metrics import imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.claims import stated_share
 from scoring.metrics.diagnosis_grade import name_words
 from scoring.metrics.samples import mean, share
+from scoring.metrics.stated_share import stated_share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 from scoring.mvme.disease_entities import split_diseases
 

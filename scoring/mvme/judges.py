@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, create_model
 from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, Language
 from llm import ModelSettings, Role, ask
-from scoring.metrics.claims import stated_share
 from scoring.metrics.diagnosis_names import grade_names
+from scoring.metrics.stated_share import stated_share
 from scoring.mvme.disease_entities import split_diseases
 from scoring.mvme.grades import LOWEST, Option
 from scoring.mvme.transcripts import PARTS, Part

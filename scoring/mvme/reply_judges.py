@@ -22,8 +22,9 @@ from nodes.offline.record_answers import wants_examination
 from prompts import said
 from scoring.aie.simulator import ASKS_BACK, DENIAL, OTHER_TOPIC, has_keyword
 from scoring.aie.simulator_set import Played, SimulatorItem
-from scoring.metrics.claims import entailed, stated_share
+from scoring.metrics.claims import entailed
 from scoring.metrics.samples import Sample
+from scoring.metrics.stated_share import stated_share
 from scoring.metrics.text_overlap import words
 
 _MIN_SHARE = 0.5  # share of a fact's content from which it counts as told

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from scoring.clini_eval.rules import is_urgent
-from scoring.metrics.claims import clauses_of
+from scoring.metrics.content import clauses_of
 from scoring.metrics.diagnosis_names import relation
 
 LENGTH = 20_000  # characters, for which the slowest of these took half a minute

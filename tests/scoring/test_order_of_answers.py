@@ -22,7 +22,8 @@ from scoring.aie.transcripts import AieTurn
 from scoring.clini_eval.rules import count_points
 from scoring.medpmc.judges import judge_consultation_offline, judge_patient_offline, judge_persona_offline, view
 from scoring.medpmc.transcripts import MedPmcTranscript
-from scoring.metrics.claims import entailed, mostly_stated
+from scoring.metrics.claims import entailed
+from scoring.metrics.stated_share import mostly_stated
 from scoring.mvme.judges import GradingView, ReportParts, director
 from scoring.mvme.reply_judges import judge_consistency_offline, judge_examination_offline, judge_relevance_offline
 

@@ -12,7 +12,7 @@ from llm.transport import certificates
 from nodes.offline.subjects import subjects, words_of
 from nodes.offline.topics import topic_of
 from prompts.complete import warm_up
-from scoring.metrics.claims import stated
+from scoring.metrics.content import stated
 from wardround.config.experiment_file import read_experiment
 from wardround.store.manifest import manifest_of
 

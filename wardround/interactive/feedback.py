@@ -26,9 +26,9 @@ from scoring.clini_eval.instructor import score_clini_eval, scoring
 from scoring.clini_eval.points import LEAVES, CliniEvalScores
 from scoring.consultation import ConsultationScores, Orders, compare_orders, score_consultation
 from scoring.medchain.judges import diagnosis_judge, judge_diagnosis
-from scoring.metrics.claims import stated_share
 from scoring.metrics.diagnosis_grade import DiagnosisGrade
 from scoring.metrics.diagnosis_names import ComparedName, compare_names, grade_names
+from scoring.metrics.stated_share import stated_share
 from scoring.mvme.judges import director
 
 _TOLD_SHARE = 0.6  # share of a fact's content words that counts as told, whatever the wording

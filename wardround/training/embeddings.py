@@ -24,7 +24,7 @@ from prompts import load_words
 from retrieval import MULTILINGUAL_MODEL, remember
 from retrieval.embedding import ship
 from retrieval.vector_cache import COMPARED, HEARD, REPORTED
-from scoring.metrics.claims import clauses_of
+from scoring.metrics.content import clauses_of
 
 
 def stock_words(language: Language) -> list[str]:

@@ -15,7 +15,7 @@ from cases import load_cases
 from cases.vocabulary import data_file
 from retrieval import embed
 from scoring.consultation import reference_parts
-from scoring.metrics.claims import clauses_of
+from scoring.metrics.content import clauses_of
 from scoring.metrics.opposites import Clause
 from scoring.metrics.same_meaning import WEIGHTS, likenesses, with_products, word_likenesses
 from wardround.training.fitting import digest_of, fitted, keep

@@ -7,8 +7,9 @@ from pydantic import ValidationError
 
 from cases import load_cases
 from cases.text.statements import statements
-from scoring.metrics import claims
-from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, mostly_stated, split_claims
+from scoring.metrics import content
+from scoring.metrics.claims import MAX_CLAIMS, ReportClaims, claim_recall, entailed, split_claims
+from scoring.metrics.stated_share import mostly_stated
 from tests.support.claims import judge_offline
 
 REPORT_EN = (
@@ -23,7 +24,7 @@ TEXTS = st.one_of(st.text(max_size=120), st.lists(WORDS, max_size=30).map(" ".jo
 
 
 def test_an_english_sentence_is_read_by_english_words_alone_as_it_is_by_all() -> None:
-    terms = claims._terms()
+    terms = content.known_terms()
     told = [text for case in load_cases()[::6] for text in case.examinations.results.values() if text.isascii()]
     sentences = [sentence for text in [REPORT_EN, *told] for sentence in statements(text)]
     any_language, english = (

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cases import load_cases
-from scoring.metrics.claims import entailed, mostly_stated, stated_share
+from scoring.metrics.claims import entailed
+from scoring.metrics.stated_share import mostly_stated, stated_share
 from tests.support.claims import judge_offline
 
 REPORTS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("claims_labelled.toml").read_text("utf-8"))[
