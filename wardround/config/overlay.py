@@ -3,7 +3,7 @@
 import logging
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +45,27 @@ def check_overlay(folder: str | Path) -> str:
     with laid_over(path):
         in_use = prompts_in_use()
         for place, file in in_use.items():
-            language, _, name = place.partition("/")
-            if language not in changed:
-                continue
-            try:
-                if name == f"{DESCRIPTIONS}.toml":
-                    load_descriptions(language)
-                elif name.endswith(".toml"):
-                    words = load_words(name.removesuffix(".toml"), language)
-                    if older := _keys_of(words) - _keys_of(tomllib.loads(file.read_text("utf-8-sig"))):
-                        _log.warning("prompts %s: %s lacks %s; ours is used", folder, place, ", ".join(sorted(older)))
-                elif "/stages/" not in place:
-                    _check(place, file, sorted(in_use), builtin)
-            except PromptError as error:
-                raise PromptError(f"prompts {folder}: {error}") from error
+            if place.partition("/")[0] in changed:
+                try:
+                    _check_in_use(folder, place, file, sorted(in_use), builtin)
+                except PromptError as error:
+                    raise PromptError(f"prompts {folder}: {error}") from error
     return str(path)
+
+
+def _check_in_use(
+    folder: str | Path, place: str, file: Path, in_use: Sequence[str], builtin: Mapping[str, Path]
+) -> None:
+    """Load a prompt, wordings or descriptions in a language that the folder changes."""
+    language, _, name = place.partition("/")
+    if name == f"{DESCRIPTIONS}.toml":
+        load_descriptions(language)
+    elif name.endswith(".toml"):
+        words = load_words(name.removesuffix(".toml"), language)
+        if older := _keys_of(words) - _keys_of(tomllib.loads(file.read_text("utf-8-sig"))):
+            _log.warning("prompts %s: %s lacks %s; ours is used", folder, place, ", ".join(sorted(older)))
+    elif "/stages/" not in place:
+        _check_prompt(place, file, in_use, builtin)
 
 
 def _check_place(folder: str | Path, place: str, file: Path, builtin: Mapping[str, Path]) -> None:
@@ -86,9 +92,8 @@ def _keys_of(words: Mapping[str, Any]) -> set[str]:
     return {".".join(place) for place, _ in leaves(words)}
 
 
-def _check(place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) -> None:
+def _check_prompt(place: str, file: Path, in_use: Sequence[str], builtin: Mapping[str, Path]) -> None:
     """Load a prompt, at each stage where it is used, and compare its variables with those of the overridden prompt."""
-    language: Any
     language, _, name = place.removesuffix(".md").partition("/")
     stage_folder = f"{language}/{name.rpartition('/')[0]}/stages/"
     has_stages = "\nstage_texts:" in file.read_text("utf-8-sig", "replace").partition("\n---\n")[0]
@@ -104,7 +109,7 @@ def _check(place: str, file: Path, in_use: list[str], builtin: dict[str, Path]) 
             _log.warning("prompt %s (%s) does not use what ours does: %s", name, language, ", ".join(sorted(unused)))
 
 
-def _given_to(prompt: Prompt, stage: str | None, language: Any) -> frozenset[str]:
+def _given_to(prompt: Prompt, stage: str | None, language: str) -> frozenset[str]:
     """Return the variables of the overridden prompt; the prompt's own if it overrides none."""
     with laid_over(None):
         try:
