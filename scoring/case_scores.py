@@ -25,6 +25,7 @@ AVERAGE, OWN_AVERAGE = "average", "average_with_own"
 SETTINGS = "settings"  # the third argument of a metric that asks a judge
 METRIC_FAILED = "metric failed"  # prefix of the reason why a custom metric has no value
 NO_SCORE = 1e100  # values from here on, positive or negative, are no scores, nor are nan and infinity
+NO_KEY = "no reference in the answer key"
 NO_VALUE = "the suite gave no value for this case"
 JUDGE_FAILED = "judge failed"  # prefix of the reason why an answer has no score
 

@@ -76,11 +76,13 @@ def dialogues_of_floors(
         "record told": [_record_told(case, answers) for case, answers in zip(cases, baseline, strict=True)]
     }
     if all(len(places) > 1 for places in by_language.values()):
+        same_for_all = {
+            place: second if place == first else first
+            for first, second, *others in by_language.values()
+            for place in (first, second, *others)
+        }
         found = {
-            "constant dialogue": [
-                baseline[by_language[case.language][place == by_language[case.language][0]]]
-                for place, case in enumerate(cases)
-            ],
+            "constant dialogue": [baseline[same_for_all[place]] for place in range(len(cases))],
             "shuffled dialogues": [baseline[source[place]] for place in range(len(cases))],
             **found,
         }

@@ -5,17 +5,16 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from cases import Case
+from cases import AnswerKey, Case
 from cases.strict import Strict
 from cases.vocabulary import EXAMINATION_ITEMS, TREATMENT_ITEMS, Vocabulary, normalise
 from llm import UNANSWERED, ModelSettings, side_by_side
 from nodes.state.decisions import Referral
-from scoring.case_scores import CaseScores, judge_failed
+from scoring.case_scores import NO_KEY, CaseScores, judge_failed
 from scoring.medchain.judges import judge_diagnosis, judge_report
 from scoring.metrics.claims import claim_recall
 from scoring.metrics.set_overlap import canonical_items, canonical_sub_departments, exact_match, intersection_over_union
 
-NO_KEY = "no reference in the answer key"
 INFERRED = "its reference is inferred, not stated; set inferred_keys = true to score it"
 REFERENCES = {
     "referral_level1": "department",
@@ -68,7 +67,11 @@ def without_reference(case: Case) -> dict[str, str]:
     key = case.key
     found = {stage: getattr(key, part) for stage, part in REFERENCES.items()}
     found["treatment"] = key.treatment_items or [plan for plan in key.alternative_plans if plan.treatment_items]
-    return {stage: INFERRED if REFERENCES[stage] in key.inferred else NO_KEY for stage in found if not found[stage]}
+    return {stage: _why_none(stage, key) for stage in found if not found[stage]}
+
+
+def _why_none(stage: str, key: AnswerKey) -> str:
+    return INFERRED if REFERENCES[stage] in key.inferred else NO_KEY
 
 
 async def score_clinical_workflow(
@@ -124,5 +127,5 @@ async def score_clinical_workflow(
     await side_by_side([judged("examination", examination()), judged("diagnosis", grade())])
     for stage, score in scores.items():
         if score is None and stage not in unscored:
-            unscored[stage] = INFERRED if REFERENCES[stage] in key.inferred else NO_KEY
+            unscored[stage] = _why_none(stage, key)
     return CaseScores(scores, unscored)

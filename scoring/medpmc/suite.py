@@ -129,7 +129,7 @@ async def score_standard_patient(case: Case, answers: ConsultationAnswers, setti
     except UNANSWERED as error:
         return CaseScores.none_of(standard_patient_suite.published, error)
     values = {column: getattr(patient, aspect) for column, aspect in ASPECTS.items()}
-    return CaseScores({**values, _TOTAL: sum(values.values())}, {})
+    return CaseScores({**values, _TOTAL: sum(values.values())})
 
 
 async def score_patient(case: Case, answers: ConsultationAnswers, settings: ModelSettings) -> CaseScores:
@@ -151,7 +151,7 @@ async def score_patient(case: Case, answers: ConsultationAnswers, settings: Mode
         except UNANSWERED as error:
             return CaseScores.none_of((_CONSISTENCY, _CHARACTER), error)
         consistency = persona.semantic_consistency if acted else None
-        return CaseScores({_CONSISTENCY: consistency, _CHARACTER: persona.character_features}, {})
+        return CaseScores({_CONSISTENCY: consistency, _CHARACTER: persona.character_features})
 
     patient, actor = await side_by_side([score_standard_patient(case, answers, settings), score_actor()])
     plain = {} if acted else {_CONSISTENCY: _PLAIN}

@@ -5,13 +5,12 @@ from contextlib import suppress
 
 from cases import Case
 from llm import UNANSWERED, ModelSettings, side_by_side
-from scoring.case_scores import CaseScores, Suite
+from scoring.case_scores import NO_KEY, CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option
 from scoring.mvme.judges import ReportParts, grade, misdiagnosis
 from scoring.mvme.transcripts import PARTS, Part
 
-NO_KEY = "no reference in the answer key"
 DISCLOSED = "the record was disclosed, so there was nothing to find out"
 COPIED = dict.fromkeys(("symptoms", "examinations"), DISCLOSED)
 NOT_TO_GRADE = (NO_KEY, DISCLOSED)  # why a part is no missing grade: the director had nothing to grade

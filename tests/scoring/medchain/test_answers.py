@@ -10,8 +10,8 @@ from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases
 from llm import ModelSettings
 from llm.trace import collecting_calls
 from nodes.state.decisions import Diagnosis, Referral, Treatment
-from scoring.case_scores import CaseScores
-from scoring.medchain.answers import INFERRED, NO_KEY, score_clinical_workflow
+from scoring.case_scores import NO_KEY, CaseScores
+from scoring.medchain.answers import INFERRED, score_clinical_workflow
 from scoring.medchain.suite import suite
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import Experiment

@@ -18,7 +18,8 @@ from cases.files import save_cases
 from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
 from retrieval import EmbeddingModelError, Memory
-from scoring.medchain.answers import INFERRED, NO_KEY
+from scoring.case_scores import NO_KEY
+from scoring.medchain.answers import INFERRED
 from scoring.suite import SUITES
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
