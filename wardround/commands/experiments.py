@@ -37,6 +37,6 @@ def show(name: Annotated[str, typer.Argument(help="Name of a built-in experiment
 @experiments_app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files."""
-    from wardround.config.experiment import experiment_schema
+    from wardround.config.sweeping import experiment_schema
 
     echo(json.dumps(experiment_schema(), indent=2))

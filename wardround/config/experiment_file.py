@@ -19,7 +19,7 @@ from cases.readable import unpiped, unreadable
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
-from wardround.config.experiment import NAME, ConfigurationError, Data, Experiment, Sweeping, judging_roles
+from wardround.config.experiment import NAME, ConfigurationError, Data, Experiment, judging_roles
 from wardround.config.role_models import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
 from wardround.config.sections import leaves
 from wardround.config.setting_places import (
@@ -37,6 +37,7 @@ from wardround.config.setting_places import (
     whole,
     within,
 )
+from wardround.config.sweeping import Sweeping
 from wardround.library import library_files
 from wardround.plugins import PluginError, locate
 

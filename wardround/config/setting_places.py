@@ -12,8 +12,9 @@ from pydantic import BaseModel, ValidationError
 from cases.validation import faults, nearest
 from graphs.contexts import CONTEXTS
 from nodes.context import Context
-from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment, Sweeping
+from wardround.config.experiment import NOT_OF_THE_WORKFLOW, ConfigurationError, Experiment
 from wardround.config.sections import leaves
+from wardround.config.sweeping import Sweeping
 
 COMMAND_LINE = "command line"
 MODEL_MAPS = ("models", "judges", "fixed")

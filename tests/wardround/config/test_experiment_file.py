@@ -16,8 +16,9 @@ from llm.specs import model_of
 from scoring.clini_eval.demonstration import senior_physician
 from scoring.clini_eval.instructor import comparing, scoring, summing_up
 from wardround.config.command_line import parse_models, parse_settings
-from wardround.config.experiment import ConfigurationError, Experiment, experiment_schema
+from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep, check_experiment, read_experiment, read_sweep
+from wardround.config.sweeping import experiment_schema
 from wardround.library import find_file, library_files
 
 EVERY_SECTION = """
