@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
@@ -22,11 +22,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
-
 from cases.registry import RegistryError, code_outside_plugins, registering
 from cases.validation import InputError, in_a_line, line_in, nearest
 from prompts import prompt_folders
+from wardround.noted_plugins import note, noted
 from wardround.script_code import module_of, text_of
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
             raise
     installed = None if Path(source).is_absolute() else _version_of(module)
     plugin = Plugin(module.__name__, source, _sha256(_files(module)), installed, tuple(added))
-    _note_as_own(source)
+    note(source)
     return _loaded.setdefault(source, plugin)
 
 
@@ -119,43 +118,12 @@ def is_own(name: str) -> bool:
         source = locate(name)
     except PluginError:
         return True
-    if source in _loaded or source in _own():
+    if source in _loaded or source in noted():
         return True
     try:
         return not Path(source).is_absolute() and importlib.util.find_spec(_top_module(source)) is None
     except (ImportError, ValueError):  # not the name of a module
         return True
-
-
-def why_foreign(name: str) -> str:
-    """Say why a plug-in that is not the user's own is not loaded."""
-    file = _own_file()
-    kept = next(place for place in (file, *file.parents) if place.exists())
-    unnoted = "" if os.access(kept, os.W_OK) else f" (or it was not noted: {file} cannot be written)"
-    return f"plug-in {name} has not been used here before{unnoted}; --plugin runs its code"
-
-
-def _own() -> list[str]:
-    with suppress(OSError, UnicodeError):
-        return _own_file().read_text("utf-8").split("\n")
-    return []
-
-
-def _note_as_own(source: str) -> None:
-    """Record that the user has loaded a plug-in; where that cannot be written, recorded runs must be read with it.
-
-    Several processes may append at once, so a line may be there twice; nothing is ever rewritten.
-    """
-    if source not in _own() and "\n" not in source:
-        with suppress(OSError, UnicodeError):
-            _own_file().parent.mkdir(parents=True, exist_ok=True)
-            with _own_file().open("a", encoding="utf-8") as out:
-                out.write(f"{source}\n")
-
-
-def _own_file() -> Path:
-    """Return a file in the user's folder for what no cache may lose (``XDG_STATE_HOME`` on Linux)."""
-    return Path(platformdirs.user_state_dir("wardround"), "plugins.txt")
 
 
 def record_plugins(used: Collection[str] = ()) -> dict[str, Any] | None:

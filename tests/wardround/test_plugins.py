@@ -19,7 +19,7 @@ from cases.importers import IMPORTERS
 from prompts.folders import OURS
 from tests.support.metrics import suites_given_back
 from tests.support.processes import to_its_end
-from wardround import plugins
+from wardround import noted_plugins, plugins
 from wardround.cli import app
 from wardround.commands import dev
 from wardround.plugins import PluginError, load_plugin, load_plugins, record_plugins
@@ -339,17 +339,17 @@ def test_plug_ins_that_were_used_stay_noted_when_their_file_is_away(
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "cache"))
     sources = [str(tmp_path / f"away_{number}.py") for number in range(4)]
     for source in (*sources, *sources):
-        plugins._note_as_own(source)
+        noted_plugins.note(source)
     assert (tmp_path / "state/wardround/plugins.txt").read_text("utf-8").splitlines() == sources
     assert not (tmp_path / "cache").exists()
 
 
 def test_where_no_plug_in_can_be_noted_its_runs_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert plugins.why_foreign("x.py") == "plug-in x.py has not been used here before; --plugin runs its code"
+    assert noted_plugins.why_foreign("x.py") == "plug-in x.py has not been used here before; --plugin runs its code"
     monkeypatch.setattr(os, "access", lambda place, how: how != os.W_OK)
     unnoted = f"(or it was not noted: {tmp_path / 'state/wardround/plugins.txt'} cannot be written)"
-    assert unnoted in plugins.why_foreign("x.py")
+    assert unnoted in noted_plugins.why_foreign("x.py")
 
 
 @pytest.mark.parametrize("name", ["~nouser/x.py", "x" * 5000, "a/" + "x" * 5000, "no_such_module"])

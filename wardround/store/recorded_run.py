@@ -23,7 +23,8 @@ from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import estimate_scores, failed_as_wrong, models_of
 from wardround.config.experiment import ConfigurationError, Data, Experiment
 from wardround.config.selection import Item, refuse_notes, select
-from wardround.plugins import is_own, record_plugins, why_foreign
+from wardround.noted_plugins import why_foreign
+from wardround.plugins import is_own, record_plugins
 from wardround.printing import first_of
 from wardround.run.sweep import run_order
 from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, read_manifest
