@@ -87,8 +87,8 @@ def estimate(
     cases: list[Hashable] = list(range(len(scored))) if clusters is None else list(clusters)
     if not scored:
         return Estimate(n=0)
-    pulls = _pulls(scored, cases)
-    return _estimate(fmean(scored), pulls, scored, ends, published, differences=differences)
+    found = _Scored(fmean(scored), _pulls(scored, cases), scored, (min(scored), max(scored)), ends)
+    return _estimate(found, published=published, differences=differences)
 
 
 def estimate_columns(
@@ -135,8 +135,9 @@ def estimate_columns(
     # A row without some columns may be outside the range of the mean of means; the columns' observed ranges bound that.
     seen = [[value for value, _ in known[name]] for name in present]
     within = (fmean([min(values) for values in seen]), fmean([max(values) for values in seen]))
-    whole = all(len(values) == len(own) for values in seen)
-    average = _estimate(mean, pulls, own, common.pop() if len(common) == 1 else None, within=None if whole else within)
+    if all(len(values) == len(own) for values in seen):
+        within = (min(own), max(own))
+    average = _estimate(_Scored(mean, pulls, own, within, common.pop() if len(common) == 1 else None))
     return ColumnEstimates(found, average)
 
 
@@ -153,35 +154,33 @@ def _pulls(values: Sequence[float], cases: Sequence[Hashable]) -> dict[Hashable,
     return {case: math.fsum(found) / len(values) for case, found in residuals.items()}
 
 
-def _estimate(
-    mean: float,
-    pulls: Mapping[Hashable, float],
-    values: Sequence[float],
-    ends: Ends | None,
-    published: bool = False,
-    within: Ends | None = None,
-    differences: bool = False,
-) -> Estimate:
-    cases, n = len(pulls), len(values)
+class _Scored(NamedTuple):
+    """What an estimate is made of."""
+
+    mean: float
+    pulls: Mapping[Hashable, float]  # of each case on the mean
+    values: Sequence[float]
+    observed: Ends  # between which a mean of such values lies
+    ends: Ends | None  # of the scale, if known
+
+    @property
+    def squares(self) -> float:
+        """The sum of the squared pulls."""
+        return math.fsum(pull * pull for pull in self.pulls.values())
+
+
+def _estimate(scored: _Scored, *, published: bool = False, differences: bool = False) -> Estimate:
+    cases, n = len(scored.pulls), len(scored.values)
     if cases == 1:
-        return Estimate(mean=mean, n=n)
-    squares = math.fsum(pull * pull for pull in pulls.values())
-    se = math.sqrt(cases / (cases - 1) * squares)
-    observed = within or (min(values), max(values))
-    how, ci95 = _interval(mean, pulls, values, ends, published, observed, differences)
+        return Estimate(mean=scored.mean, n=n)
+    se = math.sqrt(cases / (cases - 1) * scored.squares)
+    how, ci95 = _interval(scored, published, differences)
     narrow = how == "bca" and cases < FEW_CASES
-    return Estimate(mean=mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None, narrow=narrow)
+    return Estimate(mean=scored.mean, se=se, ci95=ci95, n=n, interval=how if ci95 else None, narrow=narrow)
 
 
-def _interval(
-    mean: float,
-    pulls: Mapping[Hashable, float],
-    values: Sequence[float],
-    ends: Ends | None,
-    published: bool,
-    observed: Ends,
-    differences: bool,
-) -> tuple[Interval, Ends | None]:
+def _interval(scored: _Scored, published: bool, differences: bool) -> tuple[Interval, Ends | None]:
+    mean, pulls, values, observed, ends = scored
     cases = len(pulls)
     if published:
         return "percentile", _bootstrapped(mean, pulls, "percentile", 0.95)
@@ -195,7 +194,7 @@ def _interval(
         return "wilson", (mean - differing * (mean - ends[0]), mean + differing * (ends[1] - mean))
     quantile = _student(cases)
     if cases >= _LARGE_SAMPLE:
-        reach = quantile * math.sqrt(cases / (cases - 1) * math.fsum(pull * pull for pull in pulls.values()))
+        reach = quantile * math.sqrt(cases / (cases - 1) * scored.squares)
         return "t", (mean - reach, mean + reach)
     expanded = math.erf(quantile * math.sqrt(cases / (cases - 1)) / math.sqrt(2))
     low, high = _bootstrapped(mean, pulls, "BCa", min(expanded, _MAX_LEVEL))
