@@ -242,7 +242,6 @@ _RULES: Mapping[str, Callable[[Interview], float | str]] = {
     "urgent_care": _urges_care,
     "examination_consistency": _findings_told,
 }
-COUNTABLE = frozenset(leaf.key for leaf in LEAVES.values() if leaf.asked or leaf.key in _RULES)
 
 
 def _asks(sentence: str, language: Language) -> bool:
