@@ -149,8 +149,7 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
     from pydantic import ValidationError
 
     from llm.errors import ModelSpecError
-    from llm.specs import IN_PROCESS, ModelSpec
-    from wardround.serving.allowed import ANY_NAME, REACHING, STUDIO, Allowed
+    from wardround.serving.allowed import REACHING, STUDIO, Allowed
 
     values: dict[str, list[str]] = {}
     for entry in allow:
@@ -158,20 +157,9 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
         if setting not in REACHING or not value:
             refuse(f"--allow {entry}: expected SETTING=VALUE, where SETTING is one of {', '.join(REACHING)}")
         try:
-            if setting == "models":
-                spec = ModelSpec.parse(value)
-                if spec.provider == IN_PROCESS and spec.name != ANY_NAME:
-                    from llm.model_folders import check_folder
-
-                    check_folder(spec.name)
-            elif setting == "case_source":
-                file = Path(value).expanduser()
-                values.setdefault(setting, []).extend([str(file), str(file.resolve(strict=True))])
-            elif setting == "example":
-                values.setdefault(setting, []).append(str(Path(value).expanduser()))
+            values.setdefault(setting, []).extend(_spellings(setting, value))
         except (ModelSpecError, OSError) as error:
             refuse(f"--allow {entry}: {reason(error)}")
-        values.setdefault(setting, []).append(value)
     for origin in origins:
         if not re.fullmatch(r"https?://[^/\s*]+", origin):
             refuse(f"--allow-origin {origin}: expected SCHEME://HOST[:PORT], such as https://studio.example.org")
@@ -179,6 +167,28 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
         return Allowed.model_validate({"origins": (STUDIO, *origins), "values": values, "open_page": browser})
     except ValidationError:
         refuse("WARDROUND_TOKEN: expected at least 16 characters (letters, digits, - or _)")
+
+
+def _spellings(setting: str, value: str) -> list[str]:
+    """Return how a run may write an allowed value: a file also by its place in the user's folder, or in full.
+
+    Raises:
+        ModelSpecError: it names no model, or a folder that holds none.
+        OSError: there is no such file.
+    """
+    from llm.specs import IN_PROCESS, ModelSpec
+    from wardround.serving.allowed import ANY_NAME
+
+    if setting == "models":
+        spec = ModelSpec.parse(value)
+        if spec.provider == IN_PROCESS and spec.name != ANY_NAME:
+            from llm.model_folders import check_folder
+
+            check_folder(spec.name)
+    if setting not in ("case_source", "example"):
+        return [value]
+    file = Path(value).expanduser()
+    return [str(file), *([str(file.resolve(strict=True))] if setting == "case_source" else []), value]
 
 
 def _with_models_of(runs: "list[Experiment]", allowed: "Allowed") -> "Allowed":
