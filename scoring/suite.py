@@ -11,7 +11,8 @@ from scoring.clini_eval.suite import gates
 from scoring.clini_eval.suite import paper_suite as clini_eval_paper
 from scoring.clini_eval.suite import suite as clini_eval
 from scoring.medchain.suite import suite as medchain
-from scoring.medpmc.suite import judged_suite, patient_suite, standard_patient_suite
+from scoring.medpmc.judged_suite import judged_suite
+from scoring.medpmc.patient_suite import patient_suite, standard_patient_suite
 from scoring.medpmc.suite import suite as medpmc
 from scoring.mvme.suite import suite as mvme
 

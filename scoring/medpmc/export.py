@@ -8,6 +8,7 @@ from typing import Any
 from cases import Case
 from cases.text.record_sentences import facts_of
 from cases.vocabulary import Language, label
+from llm import ModelSettings
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
@@ -15,8 +16,8 @@ from nodes.state.chart import Turn
 from nodes.workflow.examiner import release
 from prompts import load_words, mark
 from scoring.aie import transcripts as aie
-from scoring.consultation import doctor_turns
-from scoring.medpmc.transcripts import END
+from scoring.consultation import ConsultationAnswers, doctor_turns
+from scoring.medpmc.transcripts import END, MedPmcTranscript
 
 # Med-PMC's action codes; it has none for demands.
 CODES = {**aie.CODES, "Initialization": "0", "Demand": "B-B", "Other Topic": "C", "Conclusion": END}
@@ -63,6 +64,13 @@ def medpmc_transcript(
         "diagnosis_self": _markdown(report, case.language) if report else "",
         **({"withheld": True} if withheld else {}),
     }
+
+
+def transcript_of(case: Case, answers: ConsultationAnswers, settings: ModelSettings | None = None) -> MedPmcTranscript:
+    """Return a consultation as a transcript; with a run's settings, marked if it could show no picture."""
+    withheld = isinstance(settings, Context) and pictures_withheld(settings)
+    record = medpmc_transcript(case, answers.dialogue, answers.report, withheld=withheld)
+    return MedPmcTranscript.model_validate(record)
 
 
 def patient_sections(case: Case) -> dict[str, str]:

@@ -11,7 +11,7 @@ from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
 from nodes.state.chart import Picture, Turn
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.suite import judged_suite as suite
+from scoring.medpmc.judged_suite import judged_suite as suite
 from tests.support.fake_server import ChatRequest, FakeServer
 
 CASES = [case for case in load_cases("builtin") if case.split == "test"]

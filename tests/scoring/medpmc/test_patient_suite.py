@@ -10,8 +10,8 @@ from llm import ModelSettings
 from nodes.context import Context
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.suite import patient_suite as suite
-from scoring.medpmc.suite import standard_patient_suite
+from scoring.medpmc.patient_suite import patient_suite as suite
+from scoring.medpmc.patient_suite import standard_patient_suite
 from tests.support.fake_server import ChatRequest, FakeServer
 
 CASE = load_cases("builtin")[0]

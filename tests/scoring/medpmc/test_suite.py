@@ -9,7 +9,8 @@ from cases import load_cases
 from nodes.context import Context
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
-from scoring.medpmc.suite import judged_suite, suite
+from scoring.medpmc.judged_suite import judged_suite
+from scoring.medpmc.suite import suite
 from wardround.analysis.summary import estimate_scores
 from wardround.store.result import Result
 
