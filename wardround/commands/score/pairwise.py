@@ -16,6 +16,7 @@ from llm.specs import HUMAN
 from scoring.aie import tournament
 from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Consultation, Duel, View, compare, length_bias, position_bias, tally
+from scoring.aie.people_choices import named, read_choices, verdicts_by_view
 from scoring.aie.tournament import Rater, Verdict
 from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
@@ -247,14 +248,14 @@ def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, 
             found = [
                 each
                 for (rater, (one, other, case, epoch)), given in outcomes.items()
-                for each in tournament.verdicts(of_epoch(case, epoch), one, other, given, rater)
+                for each in verdicts_by_view(of_epoch(case, epoch), one, other, given, rater)
             ]
             if not found:
                 refuse(f"{file}: no judgements on scale pairwise")
         else:
-            found, problems = tournament.read_choices(file)
+            found, problems = read_choices(file)
             refuse_records(problems)
-        known, unknown = tournament.named(found, names)
+        known, unknown = named(found, names)
         if unknown:
             refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
         seen: Counter[tuple[str, ...]] = Counter()
