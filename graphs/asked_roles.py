@@ -10,9 +10,11 @@ from langgraph.graph.state import CompiledStateGraph
 from graphs.state_graph import Graph
 from graphs.subgraphs import Subgraph
 from llm import Role
+from nodes.consultation.doctor import question
 from nodes.consultation.doctors_chart import stage_of_doctor
 from nodes.context import Context
 from nodes.node import Node
+from nodes.strategies.recruiter import recruit_group
 
 
 def keys_asked(graph: Graph, context: Context) -> set[str]:
@@ -29,36 +31,45 @@ def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
             yield ".".join([*places[: depth + 1], name])
 
 
-def roles_asked(graph: Graph, context: Context) -> Iterator[tuple[Role[Any], str]]:
-    """Yield each role that a graph can ask, with the stage at which it is asked."""
+def roles_asked(graph: Graph, context: Context, around: tuple[Graph, ...] = ()) -> Iterator[tuple[Role[Any], str]]:
+    """Yield each role that a graph can ask, with the stage at which it is asked; ``around`` are graphs that call it."""
+    if any(graph is other for other in around):  # one that calls itself
+        return
+    around = (*around, graph)
     for specification in graph.builder.nodes.values():
         runnable: Any = specification.runnable
         if isinstance(runnable, CompiledStateGraph):
-            yield from roles_asked(runnable, context)
+            yield from roles_asked(runnable, context, around)
         elif isinstance(runnable, Subgraph):
-            yield from roles_asked(runnable.graph_of(context), context)
+            yield from roles_asked(runnable.graph_of(context), context, around)
         elif isinstance(runnable, Node):
-            yield from _roles_of(runnable, context)
+            yield from _roles_of(runnable, context, around)
+        elif isinstance(function := getattr(runnable, "afunc", None), FunctionType):  # of a plug-in, without `wr.node`
+            yield from _roles_of(Node(function), context, around)
 
 
-def _roles_of(node: Node, context: Context) -> Iterator[tuple[Role[Any], str]]:
+def _roles_of(node: Node, context: Context, around: tuple[Graph, ...]) -> Iterator[tuple[Role[Any], str]]:
     """Yield the roles that a node's function refers to, itself or through helper functions (`_is_followed`)."""
-    if node.name == "recruit_group" and context.specialties != "recruited":
+    if node.function is recruit_group.function and context.specialties != "recruited":
         return
     target = node.bound.get("stage") or node.bound.get("subject")
-    for role in _roles_in(cast(FunctionType, node.function)):
-        stage = target.name if role.stages and target else role.stage
-        if node.name != "question" or stage == stage_of_doctor(context, node.bound.get("consultation", False)):
-            yield role, stage
+    for found in _askers_in(cast(FunctionType, node.function)):
+        if not isinstance(found, Role):
+            yield from roles_asked(found, context, around)
+            continue
+        stage = target.name if found.stages and target else found.stage
+        doctor = stage_of_doctor(context, node.bound.get("consultation", False))
+        if node.function is not question.function or stage == doctor:
+            yield found, stage
 
 
 @cache
-def _roles_in(function: FunctionType) -> tuple[Role[Any], ...]:
-    """Return the roles that a function refers to; cached, as they never change."""
+def _askers_in(function: FunctionType) -> tuple[Role[Any] | Graph, ...]:
+    """Return the roles and graphs that a function refers to; cached, as they never change."""
     return tuple(_search(function, set()))
 
 
-def _search(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any]]:
+def _search(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[Any] | Graph]:
     seen.add(function)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     names = [*_names_in(function.__code__)]
@@ -67,9 +78,8 @@ def _search(function: FunctionType, seen: set[FunctionType]) -> Iterator[Role[An
         if _is_followed(function, module.__name__):  # a role may be an attribute of its module: roles.doctor
             known = {**vars(module), **known}
     for value in [known.get(name) for name in [*names, *cells]]:
-        for role in value.values() if isinstance(value, dict) else [value]:
-            if isinstance(role, Role):
-                yield role
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+        yield from (item for item in items if isinstance(item, Role | CompiledStateGraph))
         if isinstance(value, FunctionType) and _is_followed(function, value.__module__) and value not in seen:
             yield from _search(value, seen)
 

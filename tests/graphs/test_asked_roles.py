@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
 
 from graphs.asked_roles import keys_asked
+from llm import Role
 from nodes.context import Context
+from nodes.node import node
+from nodes.state.chart import Turn
 from nodes.state.patient_side import PatientSideState
 
 FILES = {
@@ -39,3 +43,47 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_a_role_in_another_module_of_the_same_package_is_a_key_of_the_model_map(package: Any) -> None:
     builder = StateGraph(PatientSideState, context_schema=Context).add_node(package.reply).add_edge(START, "reply")
     assert keys_asked(builder.compile(), Context()) == {"shy", "ward.shy"}
+
+
+def _graph(asking: Any) -> Any:
+    return StateGraph(PatientSideState, context_schema=Context).add_node("one", asking).add_edge(START, "one").compile()
+
+
+def _roles(*names: str) -> list[Role[Any]]:
+    return [Role(name, "ward", "mine/shy", Turn, offline=print) for name in names]
+
+
+def test_roles_of_a_list_are_keys_of_the_model_map() -> None:
+    debaters = _roles("proponent", "opponent")
+
+    @node
+    async def speak(state: PatientSideState, runtime: Runtime[Context]) -> Any:
+        return debaters[0]
+
+    assert keys_asked(_graph(speak), Context()) == {"proponent", "ward.proponent", "opponent", "ward.opponent"}
+
+
+def test_roles_of_a_graph_that_a_node_calls_are_keys_of_the_model_map() -> None:
+    (arbiter,) = _roles("arbiter")
+
+    @node
+    async def decide(state: PatientSideState, runtime: Runtime[Context]) -> Any:
+        return arbiter, outer  # which calls this graph in turn
+
+    inner = _graph(decide)
+
+    @node
+    async def call(state: PatientSideState, runtime: Runtime[Context]) -> Any:
+        return await inner.ainvoke(state, context=runtime.context)
+
+    outer = _graph(call)
+    assert keys_asked(outer, Context()) == {"arbiter", "ward.arbiter"}
+
+
+def test_a_role_of_a_node_without_our_decorator_is_a_key_of_the_model_map() -> None:
+    (shy,) = _roles("shy")
+
+    async def question(state: PatientSideState, runtime: Runtime[Context]) -> Any:  # named as a node of ours is
+        return shy
+
+    assert keys_asked(_graph(question), Context()) == {"shy", "ward.shy"}
