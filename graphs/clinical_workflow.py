@@ -11,6 +11,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 
+from cases.registry import RegistryError
 from graphs.contexts import clinical_context
 from graphs.decision import decision_by
 from graphs.examination import build_examination
@@ -45,6 +46,7 @@ PARTS: dict[str, Callable[[str], StateGraph[Any, Any, Any, Any]]] = {
     "history_taking": build_history_taking,
     "examination": build_examination,
 }
+AROUND = ("admit", "refine", "review", "further_examination", "follow_up")  # nodes that are no part of the table
 
 
 def part_by(strategy: str, part: str) -> Graph:
@@ -52,13 +54,31 @@ def part_by(strategy: str, part: str) -> Graph:
     return PARTS[part](strategy).compile(name=part) if part in PARTS else decision_by(strategy, STAGES[part])
 
 
+def check_places() -> None:
+    """Check that each decision of the table of stages has a node of its own.
+
+    Raises:
+        RegistryError: another node has its name, or no graph asks for it.
+    """
+    for stage in STAGES.values():
+        part, _, decision = stage.name.partition(".")
+        if part in AROUND:
+            raise RegistryError(f"stage {stage.name!r}: another node of the workflow has this name; choose another")
+        if decision and (part not in PARTS or decision not in PARTS[part]("group").nodes):
+            raise RegistryError(
+                f"stage {stage.name!r}: no graph asks for this decision; choose a name without a dot, and the workflow "
+                "has a node for it"
+            )
+
+
 def build_clinical_workflow(strategy: str = "group") -> StateGraph[Any, Any, Any, Any]:
     """Build the workflow, with its parts in the order of the table of stages.
 
     Raises:
         PromptError: the prompts of a stage are missing in one of the languages.
-        RegistryError: there is no such strategy.
+        RegistryError: there is no such strategy, or a stage has no place in the workflow.
     """
+    check_places()
     check_prompts()
     builder = StateGraph(ClinicalState, context_schema=clinical_context(strategy), input_schema=ClinicalInput)
     builder.add_node(admit.at(strategy=strategy))

@@ -19,7 +19,7 @@ def stage_texts(
     beside = f"{name.rpartition('/')[0]}/stages/{stage}"
     source = read(beside if find_prompt(beside, language) else f"medchain/stages/{stage}", language)
     found = parse(stage, source)[1]
-    if absent := set(wanted) - found.keys():
+    if absent := {section for section in wanted if not found.get(section)}:
         raise PromptError(f"stage text {stage} ({language}) lacks the section {joined(absent)}")
     return {section: found[section] for section in wanted}, source
 
@@ -40,7 +40,7 @@ def stage_title(stage: str, language: Language) -> str:
         PromptError: the text, or the section, is missing.
     """
     found = parse(stage, read(f"medchain/stages/{stage}", language))[1]
-    if "title" not in found:
+    if not found.get("title"):
         raise PromptError(f"stage text {stage} ({language}) lacks the section title")
     return found["title"]
 

@@ -78,6 +78,7 @@ async def conclude(
     Raises:
         ValueError: the thread was begun in a graph built for another strategy.
         UndecidedError: there is no decision of the stage's type, or its record is invalid.
+        GivenError: what the decision adds to the findings is not in the stage's output.
     """
     if strategy != "group":  # a plug-in may build on the stages of the group
         check_built_for(strategy, state.get("built_for", strategy))
@@ -104,4 +105,9 @@ async def conclude(
         raise UndecidedError(
             f"strategy {strategy!r} left an invalid record of {stage.name}: {in_a_line(error)}"
         ) from error
-    return {**stage.outcome(stage, decision, state), "decisions": [record]}
+    outcome = stage.outcome(stage, decision, state)
+    if lost := outcome.keys() - stage.output.__annotations__.keys():  # LangGraph would drop it without a word
+        raise GivenError(
+            f"stage {stage.name!r}: outcome gives {', '.join(sorted(lost))}, which its output does not have"
+        )
+    return {**outcome, "decisions": [record]}

@@ -103,7 +103,7 @@ class Stage:
 
     Raises:
         RegistryError: the name is invalid, the decision is no `Decision`, a function takes other arguments, or
-            ``shows`` or ``recalls`` has an unknown name.
+            ``shows``, ``recalls`` or the decision's ``compared`` has an unknown name.
     """
 
     name: str
@@ -128,8 +128,9 @@ class Stage:
             raise RegistryError(f"stage {self.name!r}: decision = {self.decision!r}; expected a subclass of Decision")
         for function, arguments in _TAKES.items():
             check_function(f"{function} of stage", self.name, getattr(self, function), arguments)
-        for field, known in (("recalls", FEATURES), ("shows", _IN_CHART)):
-            for name in getattr(self, field):
+        compared = (f"{self.decision.__name__}.compared", self.decision.compared, self.decision.model_fields)
+        for field, names, known in (("recalls", self.recalls, FEATURES), ("shows", self.shows, _IN_CHART), compared):
+            for name in names:
                 if name not in known:
                     raise RegistryError(f"stage {self.name!r}: {field}: unknown {name!r}: {nearest(name, known)}")
 

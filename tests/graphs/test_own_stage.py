@@ -18,6 +18,7 @@ from graphs.clinical_workflow import build_clinical_workflow
 from nodes.offline.votes import decision_of
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision
+from nodes.workflow.stage_control import conclude
 from nodes.workflow.stages import STAGES, Stage, by_name, judges_after
 from prompts import PromptError, load_prompt
 from scoring.medchain.suite import columns
@@ -33,6 +34,12 @@ class Severity(Decision):
 
     grade: Literal["mild", "moderate", "severe"]
     signs: list[str] = Field(default_factory=list)
+
+
+class Misspelt(Severity):
+    """Whose decisions would all be alike."""
+
+    compared = ("grades",)
 
 
 def as_ill_as_the_complaint_is_long(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
@@ -142,6 +149,7 @@ def test_a_stage_without_an_offline_rule_cannot_be_declared() -> None:
         ({"options": lambda chart: ()}, r"options of stage 'severity': .*\(chart, context\)"),
         ({"recalls": ("complaint",)}, "recalls: unknown 'complaint': did you mean 'chief_complaint'"),
         ({"shows": ("severity",)}, "shows: unknown 'severity': expected one of diagnosis, "),
+        ({"decision": Misspelt}, "stage 'severity': Misspelt.compared: unknown 'grades': did you mean 'grade'"),
     ],
 )
 def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault: dict[str, Any], told: str) -> None:
@@ -158,6 +166,27 @@ def test_what_a_stage_gives_without_a_model_and_is_no_decision_is_told_by_the_st
 def test_two_stages_of_one_name_are_refused_as_one_would_be_left_out_in_silence() -> None:
     with pytest.raises(RegistryError, match="stage 'severity': another stage has this name"):
         by_name([SEVERITY, dataclasses.replace(SEVERITY, single=True)])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("follow_up", "another node of the workflow has this name"),
+        ("aftercare.plan", "no graph asks for this decision; choose a name without a dot"),
+        ("referral.severity", "no graph asks for this decision; choose a name without a dot"),
+    ],
+)
+def test_a_stage_without_a_node_of_its_own_is_refused(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STAGES, name, dataclasses.replace(SEVERITY, name=name))
+    with pytest.raises(RegistryError, match=f"stage '{name}': {told}"):
+        build_clinical_workflow()
+
+
+async def test_what_the_findings_would_drop_of_a_decision_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = dataclasses.replace(SEVERITY, outcome=lambda stage, decision, findings: {"severity": decision})
+    monkeypatch.setitem(STAGES, "severity", own)
+    with pytest.raises(GivenError, match="stage 'severity': outcome gives severity, which its output does not have"):
+        await conclude._function({"decision": Severity(grade="mild")}, Mock(), stage=own, strategy="group")
 
 
 def test_whoever_is_in_charge_of_it_is_called_by_its_title(severity: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rehearse a case by rule before the first call if plug-ins or prompts are not ours: their faults then cost nothing."""
+"""Rehearse a case by rule before the first call if plug-ins, prompts or stages are not ours: their faults then cost nothing."""
 
 import asyncio
 import faulthandler
@@ -17,6 +17,7 @@ from llm.rehearsal import is_rehearsal, rehearsing
 from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
 from nodes.context import Context
+from nodes.workflow.stages import STAGES, DecidedOutput
 from scoring.case_scores import METRIC_FAILED
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment
 from wardround.config.selection import StoredItem
@@ -34,12 +35,16 @@ _LATER = 1.5  # of the limit: when the line that blocks is written
 
 
 async def try_out(experiment: Experiment, context: Context, items: Sequence[StoredItem]) -> None:
-    """Rehearse the first case of each language, if plug-ins or third-party prompts are used and a model is asked.
+    """Rehearse the first case of each language, if plug-ins, prompts or stages are not ours and a model is asked.
 
     Raises:
-        ConfigurationError: a plug-in or prompt fails; names the case and the reason.
+        ConfigurationError: a plug-in, prompt or stage fails; names the case and the reason.
     """
-    third_party = experiment.prompts is not None or record_plugins(experiment.known_names) is not None
+    third_party = (
+        experiment.prompts is not None
+        or record_plugins(experiment.known_names) is not None
+        or any(stage.output is DecidedOutput for stage in STAGES.values())  # of a clone
+    )
     if is_rehearsal() or not third_party or set(context.models.values()) <= set(WITHOUT_MODEL):
         return
     for item in {item.language: item for item in reversed(items)}.values():

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from llm.events import watching
+from nodes.state.decisions import Diagnosis
 from nodes.strategies.registry import STRATEGIES
+from nodes.workflow.stages import STAGES, Stage
 from prompts.folders import OURS
 from scoring.suite import SUITES
 from tests.support.fake_server import FakeServer
@@ -16,6 +18,7 @@ from tests.support.runs import run, short
 from wardround import plugins
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import select
+from wardround.run import trial
 from wardround.run.trial import _rehearsed
 
 ALONE = """\
@@ -192,6 +195,16 @@ def test_what_is_sound_runs_and_of_the_rehearsal_nothing_is_told_or_kept(tmp_pat
     assert (summary["scored"], summary["scores"]["hasty"]["mean"]) == (2, 0.5)
     assert sum(event["event"] == "case_started" for event in told) == 2
     assert summary["tokens"] > 0 and len(server.requests) == sum(event["event"] == "call_started" for event in told)
+
+
+def test_a_stage_of_a_clone_is_rehearsed_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tell(*_: Any) -> None:
+        raise ConfigurationError("rehearsed")
+
+    monkeypatch.setitem(STAGES, "severity", Stage("severity", Diagnosis, lambda chosen, chart, options: {}))
+    monkeypatch.setattr(trial, "_rehearsed", tell)
+    with FakeServer() as server:
+        assert refused(short(server, limit=1), server, tmp_path / "out") == "rehearsed"
 
 
 def test_a_run_that_is_gone_on_with_is_not_rehearsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
