@@ -1,4 +1,4 @@
-"""Rehearse a case by rule before the first call if plug-ins, prompts or stages are not ours: their faults then cost nothing."""
+"""Rehearse a case by rule before the first call if plug-ins, prompts or stages are not ours: faults cost nothing."""
 
 import asyncio
 import faulthandler
