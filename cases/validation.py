@@ -96,7 +96,9 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
         most: the maximum number of faults.
     """
     if not isinstance(error, ValidationError):
-        return " ".join(str(error).split())
+        text = " ".join(str(error).split())
+        unawaited = isinstance(error, AttributeError | TypeError) and "'coroutine' object" in text
+        return f"{text}: is an `await` missing?" if unawaited else text
     return "; ".join(
         f"{place}: {message}" if place and not message.startswith(f"{place}: ") else message
         for place, message in placed_faults(error, whole, most)

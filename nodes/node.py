@@ -84,11 +84,11 @@ def node(function: NodeFunction, without: Without | None = None) -> Node:
     """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph; ``without`` as in `member`.
 
     Raises:
-        RegistryError: the function is not a coroutine, or does not annotate its view.
+        RegistryError: the function is not a coroutine, takes no runtime, or does not annotate its view.
     """
-    first = next(iter(inspect.signature(function).parameters), "")
+    first, second, *_ = [*inspect.signature(function).parameters, "", ""]
     declared = inspect.get_annotations(function, eval_str=True).get(first)
-    if declared is None or not inspect.iscoroutinefunction(function):
+    if declared is None or not second or not inspect.iscoroutinefunction(function):
         raise RegistryError(
             f"node {function.__name__!r}: expected `async def {function.__name__}(state: VIEW, runtime)`, where"
             " the type VIEW names the part of the state that it sees, such as wr.StageState"

@@ -75,8 +75,11 @@ def _check_prompt(name: str, language: Language, stages: list[str]) -> None:
     names = [Path(stage).stem for stage in stages]
     for stage in names if _is_of_a_stage(name, language) else [None]:
         prompt = load_prompt(name, language, stage)
-        if unknown := prompt.variables - _passed_variables(name):
-            raise PromptError(f"prompt {name} ({language}) declares variables that are not provided: {joined(unknown)}")
+        if unknown := prompt.variables - (passed := _passed_variables(name)):
+            raise PromptError(
+                f"prompt {name} ({language}) declares variables that are not provided: {joined(unknown)}; the English "
+                f"one declares {joined(passed) or 'none'}"
+            )
         for template in (prompt.system, prompt.user):
             compiled(template)
 

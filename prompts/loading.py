@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from prompts.files import Language, PromptError, joined, parse, read
-from prompts.folders import cached_with_prompts
+from prompts.folders import cached_with_prompts, find_prompt
 from prompts.stages import stage_texts
 from prompts.templates import check_variables, render
 
@@ -70,6 +70,8 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     sources = [source, *filter(None, [stage_source])]
     declared = frozenset(header.get("variables", ()))
     if opening := header.get("opening"):
+        if find_prompt(opening, language) is None:
+            raise PromptError(f"prompt {name} ({language}): opening: there is no file prompts/{language}/{opening}.md")
         try:
             before = load_prompt(opening, language, stage)
         except RecursionError as error:

@@ -65,7 +65,7 @@ def check_variables(name: str, template: str, declared: frozenset[str]) -> None:
     try:
         used = _variables_of(template)
     except TemplateError as error:
-        raise PromptError(f"prompt {name} is not a valid template: {error}") from error
+        raise PromptError(f"prompt {name} is not a valid template: {error.message}") from error
     if unknown := used - declared - {"language"}:  # the prompt's language, always defined
         raise PromptError(f"prompt {name} uses variables that it does not declare: {joined(unknown)}")
     if declared - used:

@@ -39,6 +39,12 @@ def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> No
     with pytest.raises(ValidationError) as refused:
         Bed.model_validate_json("no JSON")
     assert in_a_line(refused.value, "the line").startswith("the line: Invalid JSON")
+
+
+def test_what_is_asked_of_a_coroutine_suggests_the_missing_await() -> None:
+    error = AttributeError("'coroutine' object has no attribute 'text'")
+    assert in_a_line(error) == "'coroutine' object has no attribute 'text': is an `await` missing?"
+    assert in_a_line(AttributeError("'str' object has no attribute 'text'")).endswith("'text'")
     with pytest.raises(ValidationError) as refused:
         Bed.model_validate(3)
     assert in_a_line(refused.value) == "expected an object"

@@ -254,7 +254,10 @@ def test_a_function_that_can_be_no_node_is_refused_when_it_is_declared() -> None
     async def declares_nothing(view, runtime):  # type: ignore[no-untyped-def]
         return {}
 
-    for function in (waits_for_nobody, has_no_view, declares_nothing):
+    async def takes_no_runtime(view: Words) -> dict[str, Any]:
+        return {}
+
+    for function in (waits_for_nobody, has_no_view, declares_nothing, takes_no_runtime):
         with pytest.raises(RegistryError, match=rf"node '{function.__name__}': expected `async def"):
             node(function)  # type: ignore[arg-type]
 

@@ -128,6 +128,8 @@ You are a doctor.
         (("[chart]", "[chart, 7]"), r"bad.* header: variables: .* is not a list of names"),
         (("role: doctor", "opening: ward/bad"), r"bad.* has itself as its opening"),
         (("{{ chart }}", "{% if chart %}"), r"bad.* is not a valid template"),
+        (("{{ chart }}", "{{ chart | fense('chart') }}"), r"bad.* is not a valid template: No filter named 'fense'.$"),
+        (("role: doctor", "opening: ward/goood"), r"bad.*: opening: there is no file prompts/en/ward/goood.md$"),
         (("role: doctor", "stage_texts: [task]"), r"bad.* is for a stage; name the stage"),
         (("# system", "Be brief.\n# system"), r"bad.* has text before its first section, which would not be sent"),
         (("# user", "# Rules\nBe brief.\n# user"), r"bad.* has the section Rules, which would not be sent; .* with ##"),

@@ -63,13 +63,14 @@ def check_own_prompts(graph: Graph, languages: Collection[str], context: Context
             asked at the same stage has the same name.
     """
     languages_used = {context.language} if context.language else languages
-    asked = list(roles_asked(graph, context))
+    asked = known = list(roles_asked(graph, context))
     if with_judges:
-        judges = (role for role in declared_roles().values() if is_judging(role.stage))
-        asked += [(role, role.stage) for role in judges if not _is_ours(role.prompt)]
+        judges = [(role, role.stage) for role in declared_roles().values() if is_judging(role.stage)]
+        known = asked + judges
+        asked += [(role, stage) for role, stage in judges if not _is_ours(role.prompt)]
     for role, stage in asked:
         if not _is_ours(role.prompt) and any(
-            (other.name, at) == (role.name, stage) and other.prompt != role.prompt for other, at in asked
+            (other.name, at) == (role.name, stage) and other.prompt != role.prompt for other, at in known
         ):
             raise ConfigurationError(
                 f"role {role.name!r}: another role of this name is used at {stage}, and models and records could not "

@@ -1,6 +1,7 @@
 """Keep what goes wrong with a case inside it, and describe why it failed in the words of its result line."""
 
 import asyncio
+import re
 import traceback
 from collections.abc import Coroutine
 from pathlib import Path
@@ -19,6 +20,7 @@ from wardround.plugins import plugin_of
 
 PLUGIN_ERROR, INTERNAL_ERROR = "plugin_error", "internal_error"
 _LANGGRAPH_NOTE = "During task with name"
+_IN_NODE = re.compile(rf"{_LANGGRAPH_NOTE} '([^']*)'")
 
 T = TypeVar("T")
 
@@ -78,12 +80,17 @@ def describe_fault(error: BaseException) -> str:
     if isinstance(error, asyncio.CancelledError):
         message = "CancelledError: raised by the code itself; nothing cancelled the case"
     if isinstance(error, GraphRecursionError):
-        message = "GraphRecursionError: a graph loops without end; count its rounds in the state, and stop"
+        message = (
+            "GraphRecursionError: a graph loops without end; count its rounds under a key that its state declares (a "
+            "node's update of any other is dropped), and stop"
+        )
     place = plugin_of(error)
     if not place and isinstance(error, GivenError | GraphRecursionError):  # raised by correct code of ours
         return message
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{message} ({place or f'{Path(where.filename).name}, line {where.lineno}'})"
+    node = next((_IN_NODE.match(note) for note in getattr(error, "__notes__", [])), None)  # the innermost one
+    step = f"node {node[1]!r}, " if node else ""
+    return f"{message} ({place or f'{step}{Path(where.filename).name}, line {where.lineno}'})"
 
 
 def termination_of(error: BaseException) -> str:

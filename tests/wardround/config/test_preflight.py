@@ -84,6 +84,17 @@ def test_the_judge_of_a_metric_of_ones_own_has_its_prompt_too_if_a_metric_asks_o
         check_own_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
 
 
+def test_a_judge_of_ones_own_with_the_name_of_one_of_ours_is_refused(
+    prompt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(role, "_declared", dict(role._declared))
+    Role("diagnosis_judge", "evaluation", "mine/shy", Reply, offline=say)
+    prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
+    builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_edge(START, "answer")
+    with pytest.raises(ConfigurationError, match="role 'diagnosis_judge': another role of this name is used at eval"):
+        check_own_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
+
+
 def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prompt: Path) -> None:
     """The model map and the record call them by the same name, and would take one for the other."""
     prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphRecursionError
+from langgraph.graph import END, START, StateGraph
 from rich.console import Console
+from typing_extensions import TypedDict
 
 from cases import AnswerKey, load_cases
 from cases.files import save_cases
@@ -355,5 +357,16 @@ def test_the_questions_that_a_plug_in_goes_on_without_an_answer_to_are_counted_a
 def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -> None:
     assert termination_of(GraphRecursionError("Recursion limit of 10007 reached")) == "plugin_error"
     assert describe_fault(GraphRecursionError("Recursion limit")).endswith(
-        "without end; count its rounds in the state, and stop"
+        "count its rounds under a key that its state declares (a node's update of any other is dropped), and stop"
     )
+
+
+def test_a_fault_without_a_line_of_a_plug_in_is_told_with_the_node_where_it_happened() -> None:
+    class Count(TypedDict):
+        rounds: int
+
+    builder = StateGraph(Count).add_node("speak", lambda state: {"rounds": 1}).add_edge(START, "speak")
+    graph = builder.add_conditional_edges("speak", lambda state: "again", {"done": END}).compile()
+    with pytest.raises(KeyError) as raised:
+        graph.invoke({"rounds": 0})
+    assert re.fullmatch(r"KeyError: 'again' \(node 'speak', _branch.py, line \d+\)", describe_fault(raised.value))
