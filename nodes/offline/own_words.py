@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from cases.case import PatientRecord
+from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.text.statements import Mention, mentions
@@ -92,7 +93,7 @@ def _phrase(fact: RecordSentence, voice: Voice) -> str:
         return fact.text
     if fact.section == "chief_complaint":
         own = spoken(fact.text, "present_illness", voice) if _PATTERNS["of_a_record"].search(fact.text) else ""
-        return with_full_stop(own or fact.text, voice.language)
+        return with_full_stop(own or in_lay_words(fact.text, voice.language), voice.language)
     about = load_words("consultation/words", voice.language)["person"]
     ways = about["self" if voice.itself else voice.sex or "child"]
     if fact.section != "person":

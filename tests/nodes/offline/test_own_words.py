@@ -21,6 +21,9 @@ from nodes.state.chart import Turn
         ("en", "An otherwise healthy 52-year-old man presents with a lump.", "I have come in with a lump."),
         ("en", "The patient was admitted for chest pain.", "I was admitted for chest pain."),
         ("en", "Chest pain for 3 days", "Chest pain for 3 days."),
+        ("en", "Hearing voices that discuss her plans", "Hearing voices that discuss my plans."),
+        ("en", "Gross hematuria", "Visible blood in the urine."),
+        ("zh", "乏力、纳差10余天。", "乏力、胃口不好10余天。"),
         ("en", "I saw blood on the patient chair.", "I saw blood on the patient chair."),
     ],
 )
@@ -28,7 +31,8 @@ def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient(
     language: Language, recorded: str, told: str
 ) -> None:
     complaint = RecordSentence("chief_complaint", recorded)
-    assert in_own_words([complaint], voice_of(PatientRecord(chief_complaint=recorded), language)) == [told]
+    person = PatientRecord(chief_complaint=recorded, sex="female" if "her" in recorded else None)
+    assert in_own_words([complaint], voice_of(person, language)) == [told]
 
 
 @pytest.mark.parametrize(
