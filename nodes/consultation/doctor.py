@@ -88,7 +88,10 @@ _ROUTINE = ("General Examination", "Blood Test")  # suggested if there is no sim
 
 
 def interview_in_order(view: InterviewView) -> DoctorTurn:
-    """Offline: ask the questions of a clinical interview, one per turn, then suggest what similar cases had done."""
+    """Offline: ask the questions of a clinical interview, one per turn, then suggest examinations.
+
+    They are what similar cases had, and what the place of the complaint needs as a rule.
+    """
     language = view.chart.presentation.language
     words = load_words("medchain/words", language)["doctor"]
     if view.questions_left > 1 and (asked := next_question(view.chart)):
@@ -101,7 +104,7 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
             for item, share in (weights(stage, view.chart, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
             if share >= 0.5 and (not options or item in options.names)
         ]
-        text += words["suggestion"].format(Options(items, language))
+        text += words["suggestion"].format(order_of(items, view.chart))
     return DoctorTurn(text=text, finished=True)
 
 

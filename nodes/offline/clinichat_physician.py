@@ -6,7 +6,7 @@ from cases.text.named_tests import named_tests
 from cases.vocabulary import Language, label, normalise
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.interview import next_in_order
-from nodes.offline.places import usual_pictures
+from nodes.offline.places import order_of, usual_pictures
 from nodes.offline.votes import MAJORITY_SHARE, weights
 from nodes.offline.whole_picture import results_told, seen_now, with_results_told
 from nodes.state.chart import Chart, said_by
@@ -55,15 +55,15 @@ def _diagnosis_steps(
     The tests are those of similar cases and of the place of the complaint, without those whose results were told;
     routine once more if none is left.
     """
-    words, separator = load_words("clini_eval/words", language)["physician"], mark("listed", language)
+    words = load_words("clini_eval/words", language)["physician"]
     told = {test.item for line in results_told(chart) for test in named_tests(line)}
     shares = weights(AUXILIARY, chart, neighbours)
     usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
     tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS]
     again = words["again"].format(label(_ROUTINE[0], language))
-    values = {"tests": separator.join(label(test, language) for test in tests) or again}
+    values = {"tests": order_of(tests, chart, "listed") or again}
     if not suspected:
         return [words["unnamed"].format(**values)]
-    values |= {"disease": suspected[0], "others": separator.join(suspected[1:4]) or words["no_other"]}
+    values |= {"disease": suspected[0], "others": mark("listed", language).join(suspected[1:4]) or words["no_other"]}
     steps = [step.format(**values) for step in words["steps"]]
     return [step[:1].upper() + step[1:] for step in steps]  # a disease that a result names may begin it

@@ -108,13 +108,20 @@ def usual_pictures(chart: Chart) -> list[str]:
     return [item for item in dict.fromkeys(imaging) if not harms(item, chart)]
 
 
-def order_of(items: Sequence[str], chart: Chart) -> str:
+def order_of(items: Sequence[str], chart: Chart, separator: str = "series") -> str:
     """Return examinations as a doctor orders them for the place of the complaint, in the patient's language."""
     language = chart.presentation.language
-    anywhere = data_file("nodes.offline", "sites")
-    called = {item: names for place in (anywhere, *sites(chart)) for item, names in place.get("called", {}).items()}
-    names = (called[item][rules_of(language)] if item in called else label(item, language) for item in items)
-    return mark("series", language).join(names)
+    called = {item: names for place in sites(chart) for item, names in place.get("called", {}).items()}
+    names = (
+        called[item][rules_of(language)] if item in called else called_by_doctors(item, language) for item in items
+    )
+    return mark(separator, language).join(names)
+
+
+def called_by_doctors(item: str, language: Language) -> str:
+    """Return what doctors call an examination item in a language, whatever the place: in Chinese X-ray is X线检查."""
+    called = data_file("nodes.offline", "sites")["called"].get(item, {})
+    return str(called.get(language) or label(item, language))
 
 
 @cache

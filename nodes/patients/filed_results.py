@@ -9,10 +9,11 @@ from cases.text.lexicon import test_item
 from cases.text.named_tests import NamedTest, is_other, is_whole, labelled_test, named_tests, occurs, told_of
 from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
-from cases.text.words import language_of
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, label, normalise, patterns
+from cases.text.words import has_chinese, language_of, rules_of
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, normalise, patterns
 from nodes.offline.hearing import heard_tests
 from nodes.offline.orders import of_the_part, regions_of, results_of
+from nodes.offline.places import called_by_doctors
 from nodes.state.chart import Picture, each_file_once
 from nodes.workflow.examiner import release
 
@@ -97,18 +98,23 @@ def told_once(filed: Mapping[str, Filed]) -> list[str]:
     return [*first.values()]
 
 
-def as_spoken(name: str, words: str) -> str:
+def as_spoken(name: str, words: str, language: Language) -> str:
     """Return a case-folded name as the words that contain it spell it, or else the vocabulary: "mri" becomes "MRI".
 
-    Chinese words that ask for a test without naming it (张嘴我看看, 抽点血) become its name, if there is one.
+    Chinese words that ask for a test without naming it (张嘴我看看, 抽点血) become its name, if there is one. An order
+    in the other language is answered in this one: in a Chinese dialogue, "ECG" becomes 心电图.
     """
-    if _PATTERNS["no_name"].search(name) and (tests := named_tests(name)):
-        whole = label(tests[0].item, "zh")
+    tests, is_chinese = named_tests(name), language == "zh"
+    if tests and language == rules_of(language) and has_chinese(words) != is_chinese:
+        own = [one for one in tests[0].spellings if has_chinese(one) == is_chinese]
+        return next(iter(own), called_by_doctors(tests[0].item, language))
+    if _PATTERNS["no_name"].search(name) and tests:
+        whole = called_by_doctors(tests[0].item, "zh")
         formal = [one for one in tests[0].spellings or (whole,) if one == whole or one.endswith("检查")]
         name = next(iter(formal), name)
     spoken = re.search(re.escape(name), words, re.IGNORECASE)
     item = EXAMINATION_ITEMS.canonical(name) or name
-    return spoken.group() if spoken else item if normalise(item) == name else name
+    return spoken.group() if spoken else called_by_doctors(item, language) if normalise(item) == name else name
 
 
 def is_asked_for(name: str, words: str) -> bool:

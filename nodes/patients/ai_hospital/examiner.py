@@ -114,7 +114,8 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     for item in told_once(found):
         filed = found[item]
         words = [*filed.texts, *([wordings["picture"]] if filed.pictures else [])]
-        findings[as_spoken(item, ordered)] = mark("space", shown).join(words) or wordings[context.absent_examinations]
+        text = mark("space", shown).join(words) or wordings[context.absent_examinations]
+        findings[as_spoken(item, ordered, shown)] = text
         facts += filed.texts
         pictures += filed.pictures
     outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)

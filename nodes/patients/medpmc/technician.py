@@ -91,7 +91,7 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     released = list(dict.fromkeys(text for entry in filed.values() for text in entry.texts))
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
-    findings = {as_spoken(item, dialogue[-1].text): found[item][0] for item in told_once(filed)}
+    findings = {as_spoken(item, dialogue[-1].text, shown): found[item][0] for item in told_once(filed)}
     event = Event(
         id=entry_id(context.scope, "medpmc", "released_results", f"turn{turn_number(dialogue)}"),
         event="released_results",

@@ -3,6 +3,8 @@ from typing import Any
 import pytest
 
 from cases import ExaminationRecord
+from cases.text.words import language_of
+from cases.vocabulary import Language
 from nodes.patients.filed_results import Filed, as_spoken, asked_for, look_up, ordered_as, part_of, told_once
 
 RECORD = ExaminationRecord.model_validate(
@@ -122,7 +124,7 @@ def test_what_is_not_on_record_is_told_under_the_name_by_which_it_was_ordered(
     ordered = [name for item in items for name in ordered_as(item, words)]
     filed = {name: look_up(record, name, "", False, words) for name in ordered}
     assert not any(entry.texts for entry in filed.values())
-    assert [as_spoken(name, words) for name in told_once(filed)] == told
+    assert [as_spoken(name, words, language_of(words)) for name in told_once(filed)] == told
 
 
 @pytest.mark.parametrize(
@@ -238,7 +240,7 @@ def test_an_order_for_a_named_picture_by_another_name_hands_over_that_picture_an
     [
         ("张嘴我", "请张嘴我看看。", "咽喉检查"),
         ("抽点血", "抽点血看看。", "血液学检查"),
-        ("拍个片", "拍个片子。", "X-ray"),
+        ("拍个片", "拍个片子。", "X线检查"),
         ("b超", "做个B超。", "B超"),
         ("跟着我手指", "眼睛跟着我手指。", "跟着我手指"),  # it has no other name of its own
         ("mri", "An MRI, please.", "MRI"),
@@ -249,7 +251,25 @@ def test_an_order_for_a_named_picture_by_another_name_hands_over_that_picture_an
 def test_a_result_stands_under_the_doctors_name_or_the_tests_own_where_the_doctor_names_none(
     name: str, words: str, called: str
 ) -> None:
-    assert as_spoken(name, words) == called
+    assert as_spoken(name, words, language_of(words)) == called
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "words", "called"),
+    [
+        ("zh", "ecg", "Please have an ECG.", "心电图"),
+        ("zh", "blood test", "A blood test, please.", "血液学检查"),
+        ("zh", "x-ray", "An X-ray, please.", "X线检查"),
+        ("zh", "crp", "查个CRP。", "CRP"),
+        ("en", "心电图", "请做个心电图。", "electrocardiogram"),
+        ("en", "血液学检查", "请做血液学检查。", "Blood Test"),
+        ("fr", "ecg", "Please have an ECG.", "ECG"),
+    ],
+)
+def test_an_order_in_another_language_is_answered_in_that_of_the_dialogue(
+    language: Language, name: str, words: str, called: str
+) -> None:
+    assert as_spoken(name, words, language) == called
 
 
 def test_a_finding_that_is_filed_elsewhere_is_told_once_where_the_whole_body_is_examined() -> None:
