@@ -32,7 +32,8 @@ from nodes.offline.doctor_actions import kind_of
 from nodes.offline.group_words import is_undetermined
 from nodes.offline.interview import next_question
 from nodes.offline.places import order_of
-from nodes.offline.votes import orders, weights
+from nodes.offline.site_weights import needed_by_site
+from nodes.offline.votes import MAJORITY_SHARE, orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, said_by
@@ -102,7 +103,8 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
             item
             for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
             for item, share in (weights(stage, view.chart, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
-            if share >= 0.5 and (not options or item in options.names)
+            if share >= (MAJORITY_SHARE if item in needed_by_site(stage, view.chart) else 0.5)
+            and (not options or item in options.names)
         ]
         text += words["suggestion"].format(order_of(items, view.chart))
     return DoctorTurn(text=text, finished=True)

@@ -52,11 +52,12 @@ def _diagnosis_steps(
 ) -> list[str]:
     """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named.
 
-    The tests are those of similar cases and of the place of the complaint, without those whose results were told;
-    routine once more if none is left.
+    The tests are those of similar cases and of the place of the complaint, without those whose results were told, and
+    without an X-ray after a CT or MRI; routine once more if none is left.
     """
     words = load_words("clini_eval/words", language)["physician"]
     told = {test.item for line in results_told(chart) for test in named_tests(line)}
+    told |= {"X-ray"} if told & {"CT", "MRI"} else set()
     shares = weights(AUXILIARY, chart, neighbours)
     usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
     tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS]

@@ -35,10 +35,14 @@ def sites(chart: Chart) -> list[dict[str, Any]]:
 def _told_sites(complaint: str, words: str, language: Language) -> list[dict[str, Any]]:
     rules = rules_of(language)
     if found := _sites(complaint, rules):
-        on_the_skin = any("alone" in site for site in found)  # then a limb, chest or belly is only where it is
-        return [each for each in found if not on_the_skin or "alone" in each or each["department"] not in _FOR_THE_BODY]
+        return _where_the_skin_is(found) if any("alone" in site for site in found) else found
     told = (part for sentence in sentences(words) for part in re.split("[，；]", sentence))
     return next((found for part in told if not _DENIES.search(part) and (found := _sites(part, rules))), [])
+
+
+def _where_the_skin_is(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the sites without those where something on the skin only is: a limb, the chest or the belly."""
+    return [each for each in found if "alone" in each or each["department"] not in _FOR_THE_BODY]
 
 
 @lru_cache(maxsize=1024)  # called by each doctor of each stage
@@ -89,6 +93,8 @@ def _orders(turn: Turn) -> bool:
 def _called_for(complaint: str, words: str, language: Language) -> frozenset[str]:
     symptoms, rules = describe_symptoms(words, language=language), rules_of(language)
     places = _sites(symptoms, rules) or _told_sites(complaint, words, language)
+    if any("alone" in each for each in _sites(complaint, rules)):
+        places = _where_the_skin_is(places)
     places = [each for each in places if "unplaced" not in each] or places
     signs = [
         *(each for each in _sites(symptoms, rules, "sign") if "complained" not in each),
@@ -101,10 +107,14 @@ def _called_for(complaint: str, words: str, language: Language) -> frozenset[str
 
 
 def usual_pictures(chart: Chart) -> list[str]:
-    """Return the usual imaging for the sites of the complaint, or the most common imaging if no site is named."""
-    imaging = [item for site in sites(chart) for item in site["pictures"]] or data_file("nodes.offline", "sites")[
-        "else"
-    ]
+    """Return the usual imaging for the sites of the complaint, or the most common imaging if no site is named.
+
+    Sites that are examined by eye alone, such as the skin, the throat or the mind, need none.
+    """
+    places = sites(chart)
+    imaging = [item for place in places for item in place["pictures"]]
+    if not any("examination" in place or place["pictures"] for place in places):
+        imaging = data_file("nodes.offline", "sites")["else"]
     return [item for item in dict.fromkeys(imaging) if not harms(item, chart)]
 
 

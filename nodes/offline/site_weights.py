@@ -34,6 +34,11 @@ def added_by_site(stage: Stage, chart: Chart) -> dict[str, float]:
     return weights_of(chart) if weights_of else {}
 
 
+def needed_by_site(stage: Stage, chart: Chart) -> list[str]:
+    """Return what the site of the complaint needs as a rule: its examination, its first picture, tests of its signs."""
+    return [item for item, weight in added_by_site(stage, chart).items() if weight == SURE]
+
+
 def _of_departments(chart: Chart) -> dict[str, float]:
     if carries_a_child(chart):
         return {"Obstetrics and Gynecology": SURE}

@@ -6,11 +6,12 @@ from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
 from llm import ModelSettings, ask
 from llm.role import variables
-from nodes.consultation.doctor import DOCTORS, InterviewView, consult_in_order
+from nodes.consultation.doctor import DOCTORS, InterviewView, consult_in_order, interview_in_order
 from nodes.offline.orders import ordered_results
 from nodes.state.chart import Chart, Presentation, Turn
 from nodes.state.stage import Options, Recalled
 from prompts import load_prompt, load_words
+from retrieval import Neighbour, RememberedCase
 from tests.support.fake_server import FakeServer
 
 COMPLAINT = "宝宝出生第一天就开始皮肤发黄，两天来越来越黄。"
@@ -90,3 +91,22 @@ def test_offline_the_x_ray_of_a_breast_is_ordered_by_a_name_that_opens_the_mammo
     said = consult_in_order(replace(VIEW, chart=chart, questions_left=3)).text
     film = RecordSentence("X-ray", {"en": "Mammography: no calcifications.", "zh": "钼靶：未见钙化。"}[language])
     assert ordered in said and ordered_results([film], said, language) == [film]
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "suggested"),
+    [("en", "I have a lump in my right breast.", "Chest Examination"), ("zh", "我膝盖疼了三天。", "X线检查")],
+)
+def test_offline_a_doctor_of_medchain_suggests_what_the_place_of_the_complaint_needs(
+    language: Language, complaint: str, suggested: str
+) -> None:
+    """What the place adds to the votes was not enough, where no similar case had it."""
+    chart = replace(CHART, language=language, presentation=Presentation(language=language, chief_complaint=complaint))
+    other = RememberedCase(
+        id="other",
+        verified=True,
+        physical_examination={"General Examination": "-"},
+        auxiliary_examination={"Blood Test": "-"},
+    )
+    view = replace(VIEW, chart=chart, questions_left=1, suggest_examinations=True, neighbours=[Neighbour(other, 0.5)])
+    assert suggested in interview_in_order(view).text

@@ -118,6 +118,8 @@ def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_i
         ("超声提示为肌瘤。", "肌瘤"),
         ("CT提示胃癌表现。", "胃癌"),
         ("超声提示异位妊娠可能性大。", "异位妊娠"),
+        ("彩超符合子宫肌瘤声像图。", "子宫肌瘤"),
+        ("头颅CT显示左侧丘脑出血破入脑室系统。", "左侧丘脑出血"),
         ("血常规提示HGB89g/L。", ""),
         ("活检提示未分化癌。", "未分化癌"),
         ("MRI suggests normal pressure hydrocephalus.", "normal pressure hydrocephalus"),

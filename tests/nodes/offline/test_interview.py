@@ -92,6 +92,16 @@ def test_tests_whose_results_were_just_told_are_not_asked_for() -> None:
     assert turn == words["unnamed"].format(tests=words["again"].format("Blood Test"))
 
 
+def test_no_x_ray_is_asked_for_after_a_ct_and_no_picture_where_eyes_suffice() -> None:
+    results = load_words("clini_eval/words", "en")["physician"]["results"]
+    chart = asked("en", ("How long?", "A day."), (results, "CT: Air on the left.\nBlood Test: Normal."))
+    done, _ = interview_to_the_plan(chart, [lung(number) for number in range(5)], 2)
+    assert "X-ray" not in done
+    of_the_mind = chart.presentation.model_copy(update={"chief_complaint": "I have hardly slept and hear voices."})
+    untold = replace(asked("en", ("How long?", "A day."), (results, "Not yet.")), presentation=of_the_mind)
+    assert "X-ray" not in interview_to_the_plan(untold, [], 2)[0]
+
+
 def test_what_also_comes_into_question_is_of_other_cases_and_not_what_the_same_patient_had_besides() -> None:
     words = load_words("clini_eval/words", "en")["physician"]
     steps = [(words["results"], RESULTS), (words["steps"][0].format(disease="Pneumothorax"), "Is it serious?")]

@@ -359,6 +359,8 @@ def test_nobody_whose_complaint_is_not_urgent_is_sent_to_the_emergency_departmen
         ("zh", "嗓子疼两天。", ["Neck Examination"], ["Endoscopy"]),
         ("zh", "脖子上长出个不疼的疙瘩。", ["Neck Examination"], ["Abdominal Examination"]),
         ("en", "I pass water in a weak stream.", ["Urogenital System Examination"], ["Chest Examination"]),
+        ("en", "Itching scaly blotches on my knees and elbows", ["Skin Examination"], ["MRI", "CT"]),
+        ("zh", "我胳膊肘和膝盖反复起红斑、掉白屑，又痒。", ["Skin Examination"], ["MRI", "CT"]),
     ],
 )
 def test_what_no_symptom_calls_for_is_not_taken_over_from_similar_cases(
