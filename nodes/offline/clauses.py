@@ -20,9 +20,10 @@ _BOUNDARY = {
 _OF_THE_SAME = re.compile(r"(?:and |or )?(?:is|are|was|were|did|do|does) (?:it|they|that|those)\b", re.IGNORECASE)
 # A question that asks more of the one before it, without naming what.
 _OF_THE_FIRST = re.compile(
-    r"(?:(?:and|but) )?(?:why|what for|when was (?:the|your) last (?:one|time))\W*"
+    r"(?:(?:and|but|or) )?(?:why|what for|anything else|any others?|when was (?:the|your) last (?:one|time))\W*"
     r"|是?(?:因?为什么|为啥|什么原因)[呢啊]?\W*"
-    r"|(?:上|最近|最后)一?[次回]是?在?(?:哪[天日]|几号|多久以?前|(?:什么|啥)时候)来?的?[呢啊呀]?\W*",
+    r"|(?:上|最近|最后)一?[次回]是?在?(?:哪[天日]|几号|多久以?前|(?:什么|啥)时候)来?的?[呢啊呀]?\W*"
+    r"|那?(?:别的|其[他它]的?|旁的)(?:呢|有吗|有没有)\W*",
     re.IGNORECASE,
 )
 # 眼睛红不红，痒不痒: what it asks of, and the parts that ask the same of it.
@@ -33,8 +34,8 @@ def clauses(words: str, language: Language) -> list[str]:
     """Return the questions of a turn: "Which medicines do you take, and have you any allergies?" has two.
 
     They are its sentences, those with a question mark if there are any. A sentence whose parts name several subjects is
-    returned in parts, each with the mark at its end. After another question "And why?" and 上次是哪天？ are left
-    out.
+    returned in parts, each with the mark at its end. After another question "And why?", "Anything else?" and
+    上次是哪天？ are left out.
     """
     said = sentences(words)
     first, *more = [each for each in said if ASKS.search(each)] or said or [words]

@@ -385,6 +385,7 @@ def test_advice_that_names_a_habit_asks_for_nothing(language: Language, words: s
         ("en", "I'd like to get some bloods and take a listen to your chest, is that okay?", "advised"),
         ("en", "I think we should do a urine test. Is that fine with you?", "advised"),
         ("en", "Can I examine your tummy?", "advised"),
+        ("en", "I'd suggest an ultrasound and an ECG. Have you had those done already?", "advised"),
         ("en", "I want you to stop smoking, okay?", "followed"),
         ("zh", "我想给您抽个血，再听一下肺，可以吗？", "advised"),
         ("zh", "我建议您把烟戒了，好不好？", "followed"),
@@ -392,6 +393,15 @@ def test_advice_that_names_a_habit_asks_for_nothing(language: Language, words: s
 )
 def test_whether_something_may_be_done_asks_for_no_fact(language: Language, words: str, reply: str) -> None:
     assert answer(words, language) == load_words("consultation/words", language)["patient"][reply]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [("en", "Are you allergic to penicillin? Or anything else?"), ("zh", "青霉素过敏吗？别的呢？")],
+)
+def test_anything_else_after_another_question_asks_more_of_the_same(language: Language, question: str) -> None:
+    assert answer(question, language) == {"en": "No known drug allergy.", "zh": "没有药物过敏。"}[language]
 
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
