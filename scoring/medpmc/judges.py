@@ -20,6 +20,7 @@ from scoring.aie.simulator import AMBIGUOUS, ASKS_BACK, DENIAL, EFFECTIVE, INEFF
 from scoring.medpmc.metrics import imaging_pair, inquiry_pair
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.diagnosis_grade import name_words
+from scoring.metrics.entities import without_image_marks
 from scoring.metrics.samples import mean, share
 from scoring.metrics.stated_share import stated_share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
@@ -112,10 +113,11 @@ def judge_consultation_offline(seen: MedPmcView) -> ConsultationScores:
     """
     case, imaging = seen.case, imaging_pair(seen.case)
     history, _ = inquiry_pair(case)
-    record = "\n".join([history, case.examinations, case.diagnosis, case.treatment, *case.images.values()])
+    examined = without_image_marks(case.examinations)
+    record = "\n".join([history, examined, case.diagnosis, case.treatment, *case.images.values()])
     return ConsultationScores(
         inquiry=_to_five(stated_share(case.report, history, record)),
-        examination=_to_five(stated_share(case.report, case.examinations, record) * _share_on_record(case)),
+        examination=_to_five(stated_share(case.report, examined, record) * _share_on_record(case)),
         multimodal_analysis=None if imaging is None else _to_five(stated_share(imaging[1], imaging[0], record)),
         diagnosis=_to_five(_share_named(case.report, case.diagnosis)),
         treatment=_to_five(stated_share(case.report, case.treatment, record)),
@@ -131,7 +133,7 @@ def judge_patient_offline(seen: MedPmcView) -> PatientScores:
     """
     case, turns = seen.case, seen.case.turns_before_end
     replies = [turn.told for turn in turns if turn.told.strip()]
-    record = f"{inquiry_pair(case)[0]} {case.examinations}"
+    record = f"{inquiry_pair(case)[0]} {without_image_marks(case.examinations)}"
     return PatientScores(
         description=2 * share(len(words(text)) <= _CLEAR for text in replies),
         completeness=2 * stated_share("\n".join(replies), record),

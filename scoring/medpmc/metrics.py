@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from cases.text.statements import Mention, mentions, statements
-from cases.text.words import has_chinese
+from cases.text.words import HAN, has_chinese
 from cases.vocabulary import normalise
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.entities import entities, spacy_entities
@@ -28,6 +28,8 @@ AVERAGES: Mapping[str, tuple[str, Sequence[str]]] = {  # of Tables 2, 3, 8 and 9
 SUPPORT = "support"  # our own column
 PUBLISHED_CASES, LEFT_OUT = 30, 6  # Table 9 leaves this position of the authors' cases out of its MMA column
 
+_BESIDE_CHINESE = re.compile(rf"(?<=[{HAN}])(?=\w)|(?<=\w)(?=[{HAN}])")
+_OF_A_WORD = rf"[^\W{HAN}]"
 EntityRule = Literal["rules", "spacy"]
 Window = Literal["all", "next"]  # what follows a picture: everything, or the next turn
 Pair = tuple[str, str]  # reference, text
@@ -59,8 +61,9 @@ def examination_share(case: MedPmcTranscript, find: EntityRule = "rules") -> flo
         else [entity.phrase for entity in entities(case.examinations)]
     )
     report = _spaced(case.report)
-    phrases = [phrase for phrase in map(_spaced, found) if phrase.strip()]
-    return mean([float((phrase.strip() if has_chinese(phrase) else phrase) in report) for phrase in phrases])
+    return mean(
+        [float(_written(phrase).search(report) is not None) for phrase in map(_spaced, found) if phrase.strip()]
+    )
 
 
 def imaging_pair(
@@ -191,6 +194,14 @@ def score_medpmc(
         "Lens": known((case.case, doctor_length(case, definition)) for case in cases),
         "Turns": known((case.case, float(len(case.history))) for case in cases),
     }
+
+
+def _written(phrase: str) -> re.Pattern[str]:
+    """Return the pattern of a phrase as whole words; beside a Chinese word is a sign or none (98次/分, 流速96 cm/s)."""
+    phrase = phrase.strip()
+    before = "" if has_chinese(phrase[0]) else f"(?<!{_OF_A_WORD})"
+    after = "" if has_chinese(phrase[-1]) else f"(?!{_OF_A_WORD})"
+    return re.compile(before + _BESIDE_CHINESE.sub(" ?", phrase) + after)
 
 
 def _spaced(text: str) -> str:

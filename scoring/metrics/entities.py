@@ -20,6 +20,7 @@ _LONGEST = 6  # words of a phrase
 # Words without clinical meaning of their own, which end a phrase.
 _FUNCTION_WORDS = frozenset(word_list("function_words")["between_phrases"].split())
 _TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:[./^%×*+'’-]+[^\W_{HAN}]+)*%?")
+_BESIDE_CHINESE = re.compile(rf"(?<=[{HAN}]) | (?=[{HAN}])")
 _CLAUSE_END = re.compile(r"[,，、:：=()（）\[\]<>‹›]")
 # Includes the colon before the mark, so that the name of the image is not taken for a heading.
 _IMAGE_MARK = re.compile(r"[:：]?\s*[<‹]\\+image[^>›]*[>›]")
@@ -35,12 +36,17 @@ class Entity(NamedTuple):
 def entities(text: str) -> list[Entity]:
     """Return the distinct phrases of a text in order, each with its polarity."""
     found: dict[Entity, None] = {}
-    for sentence in statements(_IMAGE_MARK.sub(" ", text)):
+    for sentence in statements(without_image_marks(text)):
         for clause in _CLAUSE_END.split(sentence):
             denied = {mention.word for mention in mentions(clause) if mention.negated}
             for phrase in _phrases(clause):
                 found[Entity(phrase, any(mention.word in denied for mention in mentions(phrase)))] = None
     return list(found)
+
+
+def without_image_marks(text: str) -> str:
+    """Return a text of Med-PMC without what stands in it for its images, which nobody says."""
+    return _IMAGE_MARK.sub(" ", text)
 
 
 def spacy_entities(text: str) -> list[str]:
@@ -60,7 +66,7 @@ def _phrases(clause: str) -> Iterator[str]:
             continue
         for start in range(0, len(run), _LONGEST):
             part = run[start : start + _LONGEST]
-            yield ("" if any(map(has_chinese, part)) else " ").join(part)
+            yield _BESIDE_CHINESE.sub("", " ".join(part))
         run = []
 
 

@@ -30,13 +30,16 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     read = clauses_of(report)
     truth = [clause for text in (reference, beside) for clause in clauses_of(text)]
     true = Window(dict.fromkeys(each for clause in truth for each in clause.mentions))
-    opposed = {each for clause in read for each in clause.mentions if is_opposite(each, true)}
+    copied = [clause for clause in read if clause in truth]
+    others = [clause for clause in read if clause not in copied]
+    opposed = {each for clause in others for each in clause.mentions if is_opposite(each, true)}
     kept = [
         clause
-        for clause in read
+        for clause in others
         if (opposed.isdisjoint(clause.mentions) or _is_true_denial(clause.mentions, opposed, true))
         and not has_opposite(clause, truth)
     ]
+    kept += copied
     found = Window(dict.fromkeys(each.plain for clause in kept for each in clause.mentions))
     denied = Window(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
