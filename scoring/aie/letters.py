@@ -14,13 +14,14 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
     """Return the letter of the option that a text chooses; None if it chooses none or is ambiguous.
 
     Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``,
-    ``答案是B``, ``选B项`` and the full name of one option. Not recognised are ``B or C``, ``A cold``, ``B`` with the
-    name of another option, a letter that is denied (``不能选B``), retracted (``Answer: B is excluded``) or followed by
-    another answer, and a letter that is not an option; without options, any letter counts. Options may have numbers.
+    ``答案是B``, ``选B项``, ``B is correct``, a letter alone on the first line, and the full name of one
+    option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a letter that is denied
+    (``不能选B``), retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an
+    option; without options, any letter counts. Options may have numbers.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
-    folded = re.sub(r"[*_`#\"]", "", folded).strip()
+    folded = re.sub(r"[*_`#\"$]|\\boxed|</?\w+>", "", folded).strip()
     lead = _PATTERNS["leads"].match(folded)
     rest = folded[lead.end() :] if lead else folded
     letter = _opening(rest, options, led=lead is not None) or _number(rest, options)
@@ -69,7 +70,8 @@ def _opening(text: str, options: Mapping[str, str | None], *, led: bool) -> str 
         return None
     if any(name and key != letter and normalise(rest) == normalise(name) for key, name in options.items()):
         return None  # "B. Asthma", where asthma is C
-    marked = not rest or found[1] or found[3] or found[4]
+    alone = not rest or "\n" in found[0] or _PATTERNS["confirmed"].match(rest)
+    marked = alone or found[1] or found[3] or found[4]
     word = letter in "AI" or found[2].islower()
     name = options.get(letter)
     if name and (normalise(rest) == normalise(name) or (not word and normalise(rest).startswith(normalise(name)))):

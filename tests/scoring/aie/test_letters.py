@@ -13,7 +13,9 @@ OPTIONS = {"A": "Cold", "B": "Bacterial pneumonia", "C": "Asthma", "D": "胃炎"
      "正确答案：Ｂ", "B、细菌性肺炎", "B项", "`B`", "B - Bacterial pneumonia",
      "Bacterial pneumonia (B)", "Bacterial pneumonia - B", "Bacterial pneumonia: B.",
      "Answer: bacterial pneumonia（b）。", "最可能是B选项", "【B】", "I choose B",
-     "A不对，应选B", "选B不选A", "不能排除A，但答案是B"],
+     "A不对，应选B", "选B不选A", "不能排除A，但答案是B",
+     "B\n\nBecause of the consolidation.", "\\boxed{B}", "$B$", "<answer>B</answer>", "B is correct",
+     "The answer should be B.", "B is the most likely.", "I think it's B.", "It is B", "B正确", "B选项是对的。", "我认为是B", "最可能的诊断是B"],
 )  # fmt: skip
 def test_a_letter_is_read_however_it_is_written(text: str) -> None:
     assert chosen_letter(text, OPTIONS) == "B"
@@ -29,7 +31,7 @@ def test_a_letter_is_read_however_it_is_written(text: str) -> None:
      "最可能是B族维生素缺乏", "最可能是A型流感", "我不认为最可能是B选项",
      "不能选B", "不应该选择B选项", "别选B", "没有选B", "应排除选项B", "B选项是错的", "B项有误", "No, not option B",
      "I would not pick B", "Don't choose B", "不推荐选B", "我排除了选项B", "选B是不对的", "选B欠妥",
-     "Option B must be wrong"],
+     "Option B must be wrong", "B\nC", "B is correctly excluded", "It is a pity", "B or\nC", "It's not B"],
 )  # fmt: skip
 def test_what_chooses_no_option_or_several_is_no_answer(text: str | None) -> None:
     assert chosen_letter(text, OPTIONS) is None
