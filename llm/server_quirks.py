@@ -47,7 +47,7 @@ _IN_WORDS = {
     "rate_limit_exceeded": 429,
 }
 _STREAM_PREFIXES = ("data:", "event:", "id:", "retry:")
-_COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]+)+")  # before a stream, or before plain JSON
+_COMMENTS = re.compile(r"\A(?:\s*:[^\r\n]*[\r\n]++)+")  # before a stream, or before plain JSON
 _LINE_END = re.compile(r"\r\n|\n|\r")  # of a stream; splitlines() would also split at other characters inside text
 _FAILED = 500  # for an error that comes with status 200 and names no other
 _QUOTED = 200  # characters of an answer that is none

@@ -24,6 +24,7 @@ _IN_WORDS |= {"half": 0.5, "hundred": 100, "one hundred": 100}
 _YEARS_PER = {"y": 1.0, "岁": 1.0, "m": 1 / 12, "月": 1 / 12, "w": 7 / 365.25, "周": 7 / 365.25, "d": 1 / 365.25,
               "天": 1 / 365.25, "日": 1 / 365.25, "h": 0.0}  # fmt: skip
 _OLDEST = 130
+_NEAR = 200  # characters
 _OLDEST_CHILD = 17
 
 
@@ -75,7 +76,7 @@ def without_ages(text: str, age_years: float | None = None) -> str:
         folded = _folded(text)
         for found in reversed(_found(pattern, folded)):
             start_of_age = found.end("lead") if "lead" in found.groupdict() else found.start()
-            before, after = folded[:start_of_age], folded[found.end() :]
+            before, after = _before(folded, start_of_age), folded[found.end() :]
             if _PATTERNS["earlier"].search(before):
                 continue
             is_age = re.search(r"\b(?:is|was|am|turned|be)\s+$", before)
@@ -118,7 +119,7 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
     if not brief and (child := _brought_child(text)):
         yield _years(_stated(child[0])[0])
     for match in _stated(text):
-        if brief or not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+        if brief or not _PATTERNS["not_the_patient_now"].search(_before(text, match.start())):
             yield _years(match)
     if brief and (span := _STATED["span_alone"].match(text)):
         yield round(int(span["n"]) * _YEARS_PER[span["unit"]], 3)
@@ -136,9 +137,14 @@ def _ages(text: str, brief: bool) -> Iterator[float]:
 
 def _brought_child(text: str) -> re.Match[str] | None:
     child = _STATED["brought_child"].search(text)
-    if child is None or _STATED["patient_brings"].search(text[: child.start()]):
+    if child is None or _STATED["patient_brings"].search(re.split("[.;]", text[: child.start()])[-1]):
         return None
     return child if any(_years(age) <= _OLDEST_CHILD for age in _stated(child[0])[:1]) else None
+
+
+def _before(text: str, place: int) -> str:
+    """Return the words before a place that may say whose an age is; all of them, for each age, take quadratic time."""
+    return text[max(0, place - _NEAR) : place]
 
 
 def _years(match: re.Match[str]) -> float:
@@ -167,9 +173,9 @@ def _sex(text: str, brief: bool) -> Sex | None:
         return _sex_of(child) if child["female"] or child["male"] else None
     # In running text: the word beside the age ("a 45-year-old man", not "her male partner"), else the first pronoun.
     for match in _stated(text):
-        if not _PATTERNS["not_the_patient_now"].search(text[: match.start()]):
+        if not _PATTERNS["not_the_patient_now"].search(_before(text, match.start())):
             after = _PATTERNS["sex"].search(text, match.end(), match.end() + 40)
-            before = _STATED["sex_before"].search(text[: match.start("n")])
+            before = _STATED["sex_before"].search(_before(text, match.start("n")))
             return _sex_of(before or after or _PATTERNS["pronoun"].search(text[match.end() :]))
     return None
 

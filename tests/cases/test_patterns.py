@@ -1,11 +1,18 @@
 """Patterns in files: compiled when they are first asked for, hence all compiled here."""
 
+import ast
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cases.vocabulary import data_file, patterns
+from llm.replies import each_value
+from nodes.reconstruction.lay_speech import PATTERNS as spoken_patterns
+from scoring.clini_eval.points import clini_eval_file
+from tests.support.slow_patterns import forks_in_a_loop
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -14,6 +21,9 @@ FILES = [
     for file in sorted((ROOT / folder).rglob("*.toml"))
     if re.search(r"^\[pattern\]", file.read_text("utf-8"), re.MULTILINE)
 ]
+
+_PACKAGES = ("cases", "graphs", "llm", "nodes", "prompts", "retrieval", "scoring", "wardround")
+_LOOP = re.compile(r"\)(?:[*+](?!\+)|\{\d*,\})")
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
@@ -26,3 +36,60 @@ def test_every_pattern_of_a_file_can_be_compiled(file: Path) -> None:
 
 def test_there_are_such_files() -> None:
     assert len(FILES) > 5
+
+
+def test_no_pattern_has_a_loop_that_can_cut_a_text_in_many_ways() -> None:
+    found = [f"{place}: {source[:80]}" for place, source in _looping() if forks_in_a_loop(re.compile(source))]
+    assert not found, f"their time doubles with each letter of a text that does not fit in the end: {found}"
+
+
+def test_a_loop_that_can_cut_a_text_in_many_ways_is_told_from_others() -> None:
+    forking = [r"(?:\w+ ?)*,", r"\((?:[a-z]{2,}[ ,]*)+\)", "(?:mm+|hm+)+x", "(?:^(?:a[^,]*|[^,]*b))+"]
+    sound = [
+        r"(?:\w+ )*,",
+        r"\([a-z]{2,}(?:[ ,]+[a-z]{2,})*\)",
+        "(?:mm++|hm++)+x",
+        "(?:^(?>(?:a[^,]*|[^,]*b)(?=,|$)))+",
+    ]
+    assert [forks_in_a_loop(re.compile(each)) for each in forking + sound] == [True] * 4 + [False] * 4
+
+
+def test_what_took_hours_is_read_at_once() -> None:
+    """The same words a few letters longer took twice as long with each."""
+    complaint = "vomiting after eating with friends or family at the weekend in the new restaurant, fever"
+    assert spoken_patterns["goes_on"].fullmatch(complaint) is None
+    assert spoken_patterns["goes_on"].fullmatch("vomiting after eating with friends at night a lot")
+    past = patterns("cases", "vocabularies/ai_hospital")["past"]
+    assert past.fullmatch("，".join(["既往高血压史"] * 60) + "，腹痛") is None and past.fullmatch(
+        "既往高血压史3年，糖尿病史。"
+    )
+    explained = re.compile(clini_eval_file()["words"]["explained_en"], re.IGNORECASE)
+    assert explained.search("(please remember that this is quite painless and nothing will happen.") is None
+    assert explained.search("hypertension (high blood pressure)")
+    go_on = re.compile(clini_eval_file()["words"]["go_on_en"], re.IGNORECASE)
+    assert go_on.fullmatch("H" + "m" * 80 + ", where?") is None and go_on.fullmatch("Mm, hmm, and so?")
+
+
+def _looping() -> Iterator[tuple[str, str]]:
+    """Yield the patterns of code and of files that have a loop around more than one sign, with their place."""
+    files = [file for package in _PACKAGES for file in sorted((ROOT / package).rglob("*.*"))]
+    for file in files:
+        if file.suffix not in (".py", ".toml") or not _LOOP.search(text := file.read_text("utf-8")):
+            continue
+        if file.suffix == ".py":
+            calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
+            firsts = (call.args[0] for call in calls if ast.unparse(call.func).startswith("re."))
+            sources = [first.value for first in firsts if isinstance(first, ast.Constant)]
+        else:
+            sources = [*each_value(tomllib.loads(text))]
+        for source in sources:
+            if isinstance(source, str) and _LOOP.search(source) and _is_pattern(source.replace("\n", "")):
+                yield str(file.relative_to(ROOT)), source.replace("\n", "")
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True

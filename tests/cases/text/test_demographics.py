@@ -1,8 +1,13 @@
 """Ages and sexes in texts with several of them, in digits and in words."""
 
+import re
+
 import pytest
 
-from cases.text.demographics import age_phrases, demographics, without_ages
+from cases.text import demographics as module
+from cases.text.demographics import Demographics, age_phrases, demographics, without_ages
+from cases.vocabulary import data_file, patterns
+from tests.support.slow_patterns import runs_that_meet
 
 
 @pytest.mark.parametrize(
@@ -139,3 +144,40 @@ def test_an_age_is_taken_out_whole(text: str) -> None:
 )
 def test_what_is_no_present_age_stays(text: str) -> None:
     assert (without_ages(text), age_phrases(text)) == (text, [])
+
+
+def test_of_what_stands_before_each_age_a_bounded_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    class Watched:
+        def search(self, before: str) -> None:
+            read.append(len(before))
+
+    monkeypatch.setitem(module._PATTERNS, "not_the_patient_now", Watched())
+    monkeypatch.setitem(module._PATTERNS, "earlier", Watched())
+    text = "Well. " * 100 + "She is 45 years old. " * 3
+    assert demographics(text) == Demographics(45, "female") and "45" not in without_ages(text)
+    assert len(read) > 3 and max(read) <= 200
+
+
+def test_no_pattern_of_ages_and_sexes_has_runs_that_meet() -> None:
+    lists = [pattern for name in ("plain_ages", "other_ages", "sexes") for pattern in module._patterns_of(name)]
+    singles = [patterns("cases", "vocabularies/demographics")[name] for name in demographic_patterns()]
+    assert [each.pattern for each in lists + singles if runs_that_meet(each)] == []
+    assert runs_that_meet(re.compile(r"年龄\s*[:：]?\s*\d")) and not runs_that_meet(re.compile(r"年龄\s*+[:：]?\s*+\d"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sex"),
+    [
+        ("The patient brings her 3-week-old son.", None),
+        ("The patient has a cough. A mother brings her 3-week-old son.", "male"),
+        ("The patient's mother brings her 3-week-old son.", "male"),
+    ],
+)
+def test_a_child_is_the_patient_unless_the_patient_brings_it_in_the_same_sentence(text: str, sex: str | None) -> None:
+    assert demographics(text).sex == sex
+
+
+def demographic_patterns() -> list[str]:
+    return list(data_file("cases", "vocabularies/demographics")["pattern"])
