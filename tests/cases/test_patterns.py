@@ -10,7 +10,7 @@ import pytest
 
 from cases.vocabulary import data_file, patterns
 from llm.replies import each_value
-from nodes.reconstruction.lay_speech import PATTERNS as spoken_patterns
+from nodes.reconstruction.grammar import PATTERNS as spoken_patterns
 from scoring.clini_eval.points import clini_eval_file
 from tests.support.slow_patterns import forks_in_a_loop
 
