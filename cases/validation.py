@@ -42,12 +42,12 @@ def suggestion(name: str, known: Collection[str], otherwise: str = "") -> str:
     return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise
 
 
-def faults(error: ValidationError, of: Any = None) -> "list[ErrorDetails]":
-    """Return each fault's place (``loc``), message (``msg``) and kind (``type``).
+def faults(error: ValidationError, of: Any = None, most: int | None = None) -> "list[ErrorDetails]":
+    """Return each fault's place (``loc``), message (``msg``) and kind (``type``), or those of the first ``most``.
 
     With the type that did not fit (``of``), the message of an unknown field suggests the one that was meant.
     """
-    found = error.errors(include_url=False, include_context=False)
+    found = error.errors(include_url=False, include_context=False)[:most]
     return [{**fault, "msg": _unknown_field(fault, of) or _message(fault)} for fault in found]
 
 
@@ -107,7 +107,7 @@ def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:
 
 def placed_faults(error: ValidationError, whole: str = "", most: int = 8) -> list[tuple[str, str]]:
     """Return the place and message of the first faults; ``whole`` is the place of one outside any field."""
-    return [(".".join(map(str, each["loc"])) or whole, each["msg"]) for each in faults(error)[:most]]
+    return [(".".join(map(str, each["loc"])) or whole, each["msg"]) for each in faults(error, most=most)]
 
 
 def line_in(error: BaseException, theirs: Any) -> str:

@@ -8,6 +8,8 @@ from cases.validation import placed_faults
 from cases.vocabulary import Language
 from prompts import cached_with_prompts, load_words, mark
 
+_LONGEST = 2_000  # characters of a message; a pattern with several gaps is tried at many places of what it quotes
+
 
 def what_is_wrong(error: ValueError, language: Language = "en") -> str:
     """Describe an error so that a model can correct its answer; for a validation error, places and reasons.
@@ -22,7 +24,9 @@ def what_is_wrong(error: ValueError, language: Language = "en") -> str:
 
 
 def in_words(message: str, language: Language) -> str:
-    """Return a message in the words of a language, where it has some."""
+    """Return a message in the words of a language, where it has some; a long one, which quotes an answer, as it is."""
+    if len(message) > _LONGEST:
+        return message
     for english, words in _faults(language):
         if found := english.fullmatch(message):
             return words.format(*(in_words(named, language) for named in found.groups()))

@@ -24,7 +24,7 @@ _OF_FORMS = ("the", "description", "text", "value", "name", "field", "list", "an
 _FENCES = re.compile(r"</?data\b(?: ?name=)?(?: ?\"[^\"]*\"?)?>?|```\w*", re.IGNORECASE)
 _BRACKETS = re.compile(r"[\s\[\]{}\",:]+")  # what remains of an empty form
 # Material, and text to be said verbatim.
-_MATERIAL = re.compile(r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]*”", re.DOTALL)
+_MATERIAL = re.compile(r"<data [^>]*>.*?</data>|\"[^\"\n]*\"|“[^”\n]{0,2000}”", re.DOTALL)
 _SENTENCE, _REMARK = 6, 4  # words of a sentence and of a remark at least; a Chinese character counts half
 _PART_END = re.compile(r"[:;：；\n]")
 _COLON = re.compile(r"[:：]")

@@ -20,7 +20,9 @@ from cases.vocabulary import patterns
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
-_NOTHING_MORE = re.compile(r"[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")  # left by an empty field of the form
+_NOTHING_MORE = re.compile(
+    r"(?<![\s，,。；;])[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z"
+)  # left by an empty field of the form
 
 
 @importer("aie")
@@ -110,10 +112,21 @@ def _split_question(text: str, asked: str) -> tuple[str, str]:
     """
     text = text.strip()
     asked = "" if asked == phrase(text) else asked
-    if asked and (found := re.search(r"\s+".join(map(re.escape, asked.split())) + r"\Z", text)):
-        rest = text[: found.start()]
+    if asked and (start := _start_of_end(text, asked.split())) is not None:
+        rest = text[:start]
     else:
         rest, closing = closing_question(text)
         told = phrase(rest)
         asked = closing if closing and (not asked or (told and told in asked)) else asked
     return rest.strip() or text, asked
+
+
+def _start_of_end(text: str, words: list[str]) -> int | None:
+    """Return where the words begin with which a text ends, whatever white space is between them; None if it does not.
+
+    The first may be the end of a longer word, as no space stands between Chinese sentences.
+    """
+    last = [*re.finditer(r"\S+", text)][-len(words) :]
+    if len(last) < len(words) or not last[0][0].endswith(words[0]):
+        return None
+    return last[0].end() - len(words[0]) if [word[0] for word in last[1:]] == words[1:] else None

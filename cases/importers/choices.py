@@ -3,11 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from itertools import islice
 
 from cases.text.prose import phrase
 from cases.text.sentences import last_sentence
 from cases.vocabulary import normalise, patterns
 
+_MOST_MARKS = 300  # each of which the options may begin at; there are 26 letters
 _MARK = re.compile(r"[(（]\s*([A-Za-zＡ-Ｚａ-ｚ])\s*[)）]|(?<!\S)([A-Za-zＡ-Ｚａ-ｚ])\s*[.．、:：)）]")
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 
@@ -93,7 +95,7 @@ def _entries(texts: list[str]) -> dict[str, str]:
 
 def _marked(text: str) -> dict[str, str]:
     """Return the options of a text by its marks, which run from A on; empty if there are no two, or one is left out."""
-    marks = list(_MARK.finditer(text))
+    marks = list(islice(_MARK.finditer(text), _MOST_MARKS))
     at_start = [mark for mark in marks if not text[: mark.start()].rpartition("\n")[2].strip()]
     # "A. Hepatitis B.\nB. ...": a letter that ends a line marks nothing.
     before_text = [mark for mark in marks if mark in at_start or text[mark.end() :].partition("\n")[0].strip()]

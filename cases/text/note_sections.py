@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from cases.text.sentences import entries_of, sentences
+from cases.text.sentences import LONGEST_SENTENCE, entries_of, sentences
 from cases.text.words import HAN, rules_of
 from cases.vocabulary import Language, patterns, word_list
 
@@ -149,8 +149,9 @@ def _blocks(text: str) -> Iterator[tuple[str | None, str]]:
 def _told_from(block: str) -> int:
     """Return where a block that a heading of the file begins tells of the patient; at the latest after its line."""
     line = block.partition("\n")[0]
-    for pause in _PATTERNS["pause"].finditer(line):
-        rest = line[pause.end() :]
+    begins = line[:LONGEST_SENTENCE]  # no heading is longer, and the rest is read at each pause
+    for pause in _PATTERNS["pause"].finditer(begins):
+        rest = begins[pause.end() :]
         headed = _heading_pattern().match(rest)
         if (
             pause["stop"]

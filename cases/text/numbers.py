@@ -44,7 +44,7 @@ _HAN = "".join(_HAN_DIGIT)
 _CHINESE = re.compile(rf"[{_HAN}十百]+")
 # A Chinese numeral counts only before a countable word: 一直 and 一些 are not numbers.
 _COUNTED = re.compile(
-    rf"[{_HAN}十百半]+(?=个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成)"
+    rf"(?<![{_HAN}十百半])[{_HAN}十百半]++(?=个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成)"
 )
 _LONGEST_RUN = 8  # parts
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}

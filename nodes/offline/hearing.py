@@ -8,6 +8,7 @@ embedding.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -175,8 +176,11 @@ def weighed_sentences(words: str) -> Iterator[Span]:
 def weighed(words: str) -> Iterator[tuple[Span, list[Span]]]:
     """Yield the span of each sentence that may be an order, with those to classify: it, and phrases without a name."""
     folded, named = normalise(words), [place[:2] for place in ordered_tests(words)]
+    all_phrases = phrases(folded)
+    starts = [start for start, _ in all_phrases]
     for first, last in weighed_sentences(words):
-        cuts = [(max(start, first), min(end, last)) for start, end in phrases(folded)]
+        within = all_phrases[max(0, bisect_right(starts, first) - 1) : bisect_left(starts, last)]
+        cuts = [(max(start, first), min(end, last)) for start, end in within]
         parts = [
             (start, end)
             for start, end in cuts

@@ -22,7 +22,7 @@ from prompts import in_series, listed, mark
 
 # What weak models write instead of a reason.
 _NO_REASON = re.compile(
-    r"\W*(?:true|false|yes|no|none|null|n/?a|(?:no )?reasons?|是|否|(?:无|没有)?(?:原因|理由)?)\W*", re.IGNORECASE
+    r"\W*+(?:true|false|yes|no|none|null|n/?a|(?:no )?reasons?|是|否|(?:无|没有)?(?:原因|理由)?)\W*", re.IGNORECASE
 )
 
 

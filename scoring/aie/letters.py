@@ -8,6 +8,8 @@ from cases.vocabulary import normalise, patterns
 
 _NUMBER = re.compile(r"[(\[]?\s*([0-9]{1,2})(?![0-9])")
 _PATTERNS = patterns("scoring.aie", "letters")
+_LONGEST_NAME = 2_000  # characters of a text that may be an option's name beside a letter
+_NEAR = 40  # characters before an answer, in which it may be denied
 
 
 def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | None:
@@ -36,7 +38,7 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
 def _alike(text: str, name: str, letter: str) -> bool:
     """Whether a text is the name of an option, alone or with the option's letter after it, set off by a sign."""
     forms = {normalise(text)}
-    if beside := _PATTERNS["letter_last"].fullmatch(text):
+    if beside := len(text) <= _LONGEST_NAME and _PATTERNS["letter_last"].fullmatch(text):
         forms.add(normalise(f"{beside[1]} {beside[2]}"))
         if beside[2].upper() == letter:
             forms.add(normalise(beside[1]))
@@ -47,9 +49,10 @@ def _stated_letters(text: str) -> set[str]:
     """Return the letters that sentences of a text give as the answer, without those denied or retracted at once."""
     found: set[str] = set()
     for match in _PATTERNS["said"].finditer(text):
-        rest = text[match.end() :]
-        if not _PATTERNS["denied"].search(text[: match.start()]) and not _PATTERNS["taken_back"].match(rest):
-            found |= {match[1].upper(), *(another[1] for another in [_PATTERNS["another"].match(rest)] if another)}
+        before = text[max(0, match.start() - _NEAR) : match.start()]
+        if not _PATTERNS["denied"].search(before) and not _PATTERNS["taken_back"].match(text, match.end()):
+            another = _PATTERNS["another"].match(text, match.end())
+            found |= {match[1].upper(), *([another[1]] if another else [])}
     return found
 
 

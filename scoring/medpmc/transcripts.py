@@ -9,7 +9,7 @@ from pydantic import AliasPath, BeforeValidator, Field
 from scoring.records import ForeignModel, Reading, Text, number_of, read_records, repeated, with_warnings
 
 END = "D"  # Med-PMC's code for the conclusion
-_IMAGE = re.compile(r"[<‹]\\+image(.*?)[>›]", re.DOTALL)
+_IMAGE = re.compile(r"[<‹]\\+image([^>›]{0,300})[>›]")  # bounded: it is looked for from each mark
 
 
 def _section(name: str) -> str:

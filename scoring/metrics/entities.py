@@ -23,7 +23,7 @@ _TOKEN = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+(?:[./^%×*+'’-]+[^\W_{HAN}]+)*%?"
 _BESIDE_CHINESE = re.compile(rf"(?<=[{HAN}]) | (?=[{HAN}])")
 _CLAUSE_END = re.compile(r"[,，、:：=()（）\[\]<>‹›]")
 # Includes the colon before the mark, so that the name of the image is not taken for a heading.
-_IMAGE_MARK = re.compile(r"[:：]?\s*[<‹]\\+image[^>›]*[>›]")
+_IMAGE_MARK = re.compile(r"(?:[:：]|(?<![\s:：]))\s*+[<‹]\\+image[^>›]{0,300}[>›]")
 
 
 class Entity(NamedTuple):

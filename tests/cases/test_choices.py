@@ -2,6 +2,7 @@
 
 import pytest
 
+from cases.importers import choices
 from cases.importers.choices import closing_question, letter_of, lettered
 
 TWO = {"A": "Gout", "B": "Pseudogout"}
@@ -86,3 +87,11 @@ def test_options_that_differ_in_case_are_told_apart_and_equal_ones_by_the_stated
 )
 def test_a_question_is_split_from_a_record_that_runs_into_it(record: str, told: str, asked: str) -> None:
     assert closing_question(record) == (told, asked)
+
+
+def test_of_many_marks_only_the_first_may_begin_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    run = choices._run
+    monkeypatch.setattr(choices, "_run", lambda marks: begun.append(len(marks)) or run(marks))
+    assert lettered("a. x " * 2_000) is None
+    assert 0 < len(begun) <= 600 and max(begun) <= 300

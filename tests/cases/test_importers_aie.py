@@ -8,6 +8,7 @@ import pytest
 
 from cases import Case, load_cases
 from cases.importers import ImportResult, import_cases
+from cases.importers.aie import _start_of_end
 from cases.importers.source import Record, Source
 
 HOSPITAL: dict[str, Any] = {
@@ -290,3 +291,18 @@ def test_why_the_patient_comes_is_the_present_illness_whatever_it_is_about(tmp_p
     case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": record}})
     assert "因月经量增多半年就诊。" in case.patient.present_illness
     assert case.patient.personal_history == "月经周期28天。"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "start"),
+    [
+        ("He coughs. What is it?", "What  is\nit?", 11),
+        ("He coughs.What is it?", "What is it?", 10),
+        ("他咳嗽。是什么病？", "是什么病？", 4),
+        ("What is it?", "What is it?", 0),
+        ("He coughs. What is it? ", "What is he?", None),
+        ("is it?", "What is it?", None),
+    ],
+)
+def test_the_words_that_a_text_ends_with_are_found_from_its_end(text: str, words: str, start: int | None) -> None:
+    assert _start_of_end(text, words.split()) == start

@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from cases.importers import aie
+from cases.text import numbers
 from cases.vocabulary import data_file, patterns
 from llm.replies import each_value
 from nodes.reconstruction.grammar import PATTERNS as spoken_patterns
+from nodes.state import decisions
 from scoring.clini_eval.points import clini_eval_file
-from tests.support.slow_patterns import forks_in_a_loop
+from scoring.medpmc import transcripts
+from scoring.metrics import entities
+from tests.support.slow_patterns import begins_with_a_run, forks_in_a_loop, runs_that_meet
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -93,3 +98,31 @@ def _is_pattern(text: str) -> bool:
     except re.error:
         return False
     return True
+
+
+WHOLE_TEXTS = [  # patterns that read whole texts of strangers, and not sentence by sentence
+    ("cases", "vocabularies/patterns", "between_results"),
+    ("cases", "vocabularies/impersonal", "alone_zh"),
+    ("cases", "vocabularies/medpmc", "leads"),
+    ("scoring.mvme", "patterns", "heading"),
+    ("scoring.mvme", "patterns", "plain_heading"),
+    ("scoring.aie", "letters", "said"),
+    ("scoring.aie", "letters", "another"),
+    ("nodes.reconstruction", "patterns", "not_said"),
+    ("nodes.reconstruction", "patterns", "sign"),
+]
+
+
+@pytest.mark.parametrize(("package", "file", "name"), WHOLE_TEXTS)
+def test_a_pattern_for_whole_texts_has_no_runs_that_meet(package: str, file: str, name: str) -> None:
+    assert not runs_that_meet(patterns(package, file)[name])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [aie._NOTHING_MORE, decisions._NO_REASON, entities._IMAGE_MARK, numbers._COUNTED, transcripts._IMAGE],
+    ids=lambda pattern: pattern.pattern[:20],
+)
+def test_a_pattern_of_code_for_whole_texts_has_none_either_nor_begins_with_one(pattern: re.Pattern[str]) -> None:
+    assert not runs_that_meet(pattern)
+    assert pattern is decisions._NO_REASON or not begins_with_a_run(pattern)  # that must fit the whole text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
-from cases import CaseFileError, check_cases, load_cases
+from cases import CaseFileError, check_cases, load_cases, validation
 from cases.files import each_case
 from cases.json_lines import objects_in
 from cases.problems import Problem, shortened
@@ -189,3 +189,11 @@ def test_objects_in_a_row_are_read_from_one_text_of_which_no_rest_is_copied(monk
     assert objects_in(text) == ['{"a": 1}', '{"b": \n2}', "{}"]
     assert all(one is text for one in given) and len(given) == 3
     assert objects_in("{} and more") == objects_in('{"a": 1} {"b"') == objects_in("[]") == []
+
+
+def test_of_many_faults_only_those_that_are_told_are_put_into_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(validation, "_message", lambda fault: told.append(fault["msg"]) or fault["msg"])
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(list[int]).validate_python(["x"] * 1_000)
+    assert len(in_a_line(refused.value).split("; ")) == len(told) == 8

@@ -120,3 +120,10 @@ def test_every_fault_of_ours_that_has_words_is_still_said_so_in_english() -> Non
     for text in load_words("ask/faults", "en").values():
         if not PYDANTICS.match(text):
             assert re.search(re.sub(r"\\\{\d\\\}", r"\\{[^{}]+\\}", re.escape(text)), said), text
+
+
+def test_a_long_message_stays_in_english() -> None:
+    """Its patterns have several gaps, and what it quotes may have each of their words ten thousand times."""
+    message = " should have at most  item after validation, not " * 2_000
+    assert in_words(message, "zh") == message
+    assert in_words("x is not a number; give one", "zh") != "x is not a number; give one"

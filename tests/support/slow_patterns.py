@@ -132,7 +132,7 @@ def _meet(parsed: Any, runs: list[Signs]) -> list[Signs] | None:
         elif parts:
             ends = [_meet(part, runs) for part in parts]
         else:
-            ends = [runs if name == "AT" else []]
+            ends = [runs if name == "AT" and "BOUNDARY" not in str(value) else []]  # a word gives nothing of it back
         if None in ends:
             return None
         runs = [

@@ -3,6 +3,7 @@
 import math
 import re
 import traceback
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -306,21 +307,27 @@ def _link(**asked: object) -> str:
 
 # Scripts without spaces are compared character by character.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+|\s+|[^\w\s]")
-_LONGEST = 6_000  # words; longer texts are compared line by line
+_MOST_PAIRS = 20_000_000  # of equal words of two texts, each of which is looked at; with more, lines are compared
 
 Marked = list[tuple[str, bool]]
 
 
 def differing(one: str, other: str) -> tuple[Marked, Marked]:
     """Split both texts into pieces, each with whether the other text lacks it."""
-    split = _WORD.findall if max(len(one), len(other)) < _LONGEST * 4 else (lambda text: text.splitlines(keepends=True))
-    left, right = split(one), split(other)
+    by_lines = ([*one.splitlines(keepends=True)], [*other.splitlines(keepends=True)])
+    cuts = ((_WORD.findall(one), _WORD.findall(other)), by_lines)
+    left, right = next((cut for cut in cuts if _equal_pairs(*cut) <= _MOST_PAIRS), ([one], [other]))
     marked: tuple[Marked, Marked] = [], []
     for operation, *ends in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         for pieces, words, (start, end) in zip(marked, (left, right), (ends[:2], ends[2:]), strict=True):
             if text := "".join(words[start:end]):
                 pieces.append((text, operation != "equal" and bool(text.strip())))
     return marked
+
+
+def _equal_pairs(left: Sequence[str], right: Sequence[str]) -> int:
+    counts = Counter(right)
+    return sum(count * counts[piece] for piece, count in Counter(left).items())
 
 
 _MAX_ADDRESS = 4_000  # characters

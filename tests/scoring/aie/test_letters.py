@@ -53,3 +53,17 @@ def test_chinese_names_and_letters_without_options_are_read() -> None:
 )  # fmt: skip
 def test_options_may_be_numbered(text: str, chosen: str | None) -> None:
     assert chosen_letter(text, {"1": "Cold", "2": "Asthma"}) == chosen
+
+
+@pytest.mark.parametrize("blanks", [" " * 300, "\n" * 300, "the " * 300])
+def test_runs_of_blanks_about_an_answer_are_read_once(blanks: str) -> None:
+    """Six patterns of blanks beside each other tried every way to share them: of 300, more than there is time for."""
+    options = {"A": "Gout", "B": "Pseudogout"}
+    assert chosen_letter(f"The answer is {blanks}:{blanks}not here", options) is None
+    assert chosen_letter(f"B{blanks}x{blanks}", options) is None
+    assert chosen_letter(f"The answer is:{blanks.replace('the ', ' ')}B", options) == "B"
+
+
+def test_a_long_text_is_no_name_of_an_option() -> None:
+    assert chosen_letter("x, " * 20_000, {"A": "Gout"}) is None
+    assert chosen_letter("Gout (A)", {"A": "Gout", "B": "Pseudogout"}) == "A"

@@ -290,3 +290,9 @@ def test_a_method_without_a_page_is_refused_as_text(viewer: Viewer, method: str)
     answer = connection.getresponse()
     assert answer.status == 501 and answer.headers["Content-Type"].startswith("text/plain")
     assert method == "HEAD" or answer.read().decode() == f"Unsupported method ('{method}')\n"
+
+
+def test_texts_with_too_many_equal_words_are_compared_by_lines_or_as_a_whole() -> None:
+    one, other = "一" * 6_000, "一" * 5_999 + "二"
+    assert differing(one, other) == ([(one, True)], [(other, True)])
+    assert differing(f"{one}\na b\n", f"{one}\na c\n")[0] == [(f"{one}\n", False), ("a b\n", True)]
