@@ -85,9 +85,12 @@ class _Served(ModelSettings):
         for name, block in self.model.items():
             if block in ours:
                 continue
-            if block.api_key_env or any("$" in value for value in block.headers.values()):
+            if block.api_key_env:
+                raise ValueError(f"model.{name}: a run on a server may not use its environment; remove api_key_env")
+            if block.extra_body or block.headers:  # {"model": ...} asks another model, a proxy's header another server
                 raise ValueError(
-                    f"model.{name}: a run on a server may not use its environment; remove api_key_env and $NAME"
+                    f"model.{name}: a run on a server may not set extra_body or headers, which can name other models "
+                    "and servers; remove them, or start the server with `wardround dev --experiment FILE` and its block"
                 )
             if block.batch:
                 raise ValueError(f"model.{name}: a run on a server may not name files; remove batch")

@@ -1,8 +1,9 @@
 """Find tests as doctors name them in free text, and the closed examination item of each."""
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -65,15 +66,27 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
         (start, end, NamedTest(word, item, told_as(word))) for start, end, word, item in examined_parts(folded, by_hand)
     ]
     found += [(*match.span(1), name) for name, asked in _samples() for each in asked for match in each.finditer(folded)]
+    within, gone_beyond = _overlapping((start, end) for start, end, _ in found)  # "查血" is not in "查血酮"
     longest = [
         (start, end, name)
         for start, end, name in found
-        if not any(
-            (a <= start and end <= b and (a, b) != (start, end)) or (not name.spellings and start < a < end < b)
-            for a, b, _ in found
-        )  # "查血" is not in "查血酮"
+        if (start, end) not in within and (name.spellings or (start, end) not in gone_beyond)
     ]
     return tuple(sorted(longest, key=lambda place: (place[0], -place[1])))
+
+
+def _overlapping(spans: Iterable[tuple[int, int]]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """Return the spans that lie within another, and those within which another begins that ends behind them."""
+    ordered = sorted(set(spans), key=lambda span: (span[0], -span[1]))
+    starts = [start for start, _ in ordered]
+    within, gone_beyond, furthest = set[tuple[int, int]](), set[tuple[int, int]](), -1
+    for place, (start, end) in enumerate(ordered):
+        if end <= furthest:
+            within.add((start, end))
+        furthest = max(furthest, end)
+        if any(start < other and end < last for other, last in ordered[place + 1 : bisect_left(starts, end)]):
+            gone_beyond.add((start, end))
+    return within, gone_beyond
 
 
 def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:

@@ -233,16 +233,25 @@ def test_a_model_at_the_attackers_address_is_never_asked(server: Server, theirs:
     assert f"--allow models={spec}" in run(server, {"models": {"default": spec}}, input={"case_id": "surgery-03"})
 
 
-@pytest.mark.parametrize("own", [{}, {"api_key_env": "OPENAI_API_KEY"}, {"headers": {"X-A": "$OPENAI_API_KEY"}}])
-def test_a_block_names_no_other_server_and_no_variable_of_ours(
-    server: Server, theirs: FakeServer, ours: FakeServer, own: dict[str, Any]
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({}, "--allow models="),
+        ({"api_key_env": "OPENAI_API_KEY"}, "may not use its environment"),
+        ({"headers": {"X-A": "$OPENAI_API_KEY"}}, "may not set extra_body or headers"),
+        ({"headers": {"Helicone-Target-Url": "https://other.example"}}, "may not set extra_body or headers"),
+        ({"extra_body": {"model": "another"}}, "may not set extra_body or headers"),
+    ],
+)
+def test_a_block_names_no_other_server_or_model_and_no_variable_of_ours(
+    server: Server, theirs: FakeServer, ours: FakeServer, own: dict[str, Any], said: str
 ) -> None:
     spec = (
         {"spec": f"openai:any@{ours.base_url}", **own} if own else {"spec": "openai:any", "base_url": theirs.base_url}
     )
     asked = len(ours.requests)
     reply = run(server, {"models": {"default": "mine"}, "model": {"mine": spec}}, input={"case_id": "surgery-03"})
-    assert ("may not use its environment" if own else "--allow models=") in reply
+    assert said in reply
     assert theirs.requests == [] and len(ours.requests) == asked
 
 

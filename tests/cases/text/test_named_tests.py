@@ -1,6 +1,8 @@
+import random
+
 import pytest
 
-from cases.text.named_tests import labelled_test, named_tests, occurs
+from cases.text.named_tests import _overlapping, labelled_test, named_tests, occurs
 from cases.vocabulary import EXAMINATION_ITEMS
 
 
@@ -72,3 +74,15 @@ def test_a_region_alone_is_the_label_of_its_examination_but_a_vague_label_is_non
 def test_a_name_occurs_as_a_word_of_its_own_and_in_chinese_anywhere() -> None:
     assert occurs("ALT", "ALT 38 U/L") and not occurs("ALT", "salt")
     assert occurs("血钾", "复查血钾3.1") and not occurs("", "anything")
+
+
+def test_overlapping_names_are_found_in_one_pass_as_each_beside_each() -> None:
+    draw = random.Random(0)
+    for _ in range(200):
+        starts = [draw.randrange(12) for _ in range(draw.randrange(8))]
+        spans = [(start, start + draw.randint(1, 5)) for start in starts]
+        within = {(a, b) for a, b in spans for c, d in spans if c <= a and b <= d and (a, b) != (c, d)}
+        beyond = {(a, b) for a, b in spans for c, d in spans if a < c < b < d}
+        assert _overlapping(spans) == (within, beyond), spans
+    many = [(start, start + 2) for start in range(0, 300_000, 3)]  # each beside each: ten thousand million
+    assert _overlapping(many) == (set(), set())
