@@ -1,5 +1,6 @@
 """LangChain's chat model for OpenAI's protocol, without its repeated validation of messages."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import langchain_openai
@@ -18,3 +19,8 @@ class ChatOpenAI(langchain_openai.ChatOpenAI):
             payload["extra_body"] = {**(payload.get("extra_body") or {}), "messages": payload["messages"]}
             payload["messages"] = []
         return payload
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields to show, without the values of headers, which may be keys."""
+        for name, value in super().__repr_args__():
+            yield name, dict.fromkeys(value, "***") if name == "default_headers" and value else value

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 # Environment variables with secret values.
 SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
+_OF_OTHER_PROGRAMS = re.compile(r"PASSWD|PASSPHRASE|_(?:PWD|PAT)$")  # not PWD, the working directory
 _SHORTEST = 8  # characters of a value that counts as secret; shorter ones stand in words too
 _LONGEST = 4_000  # characters of a message; a server may send megabytes
 _MASK = "***"
@@ -58,9 +59,13 @@ def _without_keys(text: str) -> str:
     return _TOKEN.sub(_MASK, _VALUE.sub(rf"\g<1>{_MASK}", _USER.sub(f"{_MASK}@", text)))
 
 
+def _is_secret(name: str) -> bool:
+    return bool(SECRET_NAME.search(name) or _OF_OTHER_PROGRAMS.search(name))
+
+
 def _own_secrets() -> Iterator[tuple[str, str]]:
     """Yield the secret variables of the environment, each with its value as a server or library may repeat it."""
-    values = {name: value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name)}
+    values = {name: value.strip() for name, value in os.environ.items() if _is_secret(name)}
     for name, value in sorted(values.items(), key=lambda item: -len(item[1])):  # one may be part of another
         if len(value) >= _SHORTEST:
             in_bytes = value.encode(errors="surrogateescape")

@@ -14,6 +14,7 @@ from langchain_core.tracers import BaseTracer, LangChainTracer
 from langchain_core.tracers.schemas import Run
 
 from llm.masking import masked
+from llm.replies import mapped
 from llm.scopes import holding
 
 Part = TypeVar("Part")
@@ -125,5 +126,7 @@ def _outside_tracers() -> AbstractContextManager[object]:
 
 def _without_state(run: Run) -> None:
     run.error = run.error and masked(run.error)
+    # The fields of the model that is called: among them the headers, which a block fills in from the environment.
+    run.serialized = mapped(run.serialized, lambda part: masked(part) if isinstance(part, str) else part)
     if run.run_type != "llm":
         run.inputs, run.outputs, run.events = {}, {}, []

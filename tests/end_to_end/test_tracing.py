@@ -196,7 +196,7 @@ def test_a_graph_within_other_work_that_is_traced_stays_out_of_its_trace(langsmi
 
 @pytest.mark.slow
 def test_tracing_by_our_own_flag_posts_what_models_are_asked_and_never_the_key(
-    langsmith: Collector, tmp_path: Path
+    langsmith: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = load_cases(split="test")[0]
     case = planted_key(own, closed=False)
@@ -205,11 +205,19 @@ def test_tracing_by_our_own_flag_posts_what_models_are_asked_and_never_the_key(
     file = tmp_path / "cases.jsonl"
     save_cases([case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": []})})], file)
     with FakeServer() as server:
-        spec = f"openai:fake-model@{server.base_url}"
-        options = ["--cases", str(file), "--models", f"default={spec}", "--set", "general_agents=1"]
+        gate = tmp_path / "gate.toml"
+        gate.write_text(f"""[models]
+default = "mine"
+[model.mine]
+spec = "openai:fake-model@{server.base_url}"
+headers = {{ X-Gate-Key = "$GATE_KEY" }}
+""")
+        options = [str(gate), "--cases", str(file), "--set", "general_agents=1"]
         options += ["--set", "max_turns=2", "--set", "retrieval=false", "--out", str(tmp_path / "run"), "--tracing"]
         code = f"import sys\ntry:\n    {MAIN}\nexcept SystemExit as end:\n    assert end.code in (0, 1, None), end.code"
+        monkeypatch.setenv("GATE_KEY", "of-the-gate-12345")
         program(code, langsmith, "run", *options, cwd=tmp_path)
+        assert {request.headers["x-gate-key"] for request in server.requests} == {"of-the-gate-12345"}
     end = time.monotonic() + 20
     while time.monotonic() < end and "Clinical workflow" not in "".join(langsmith.posted):
         time.sleep(0.2)
@@ -217,6 +225,7 @@ def test_tracing_by_our_own_flag_posts_what_models_are_asked_and_never_the_key(
     assert case.patient.chief_complaint in posted and "Clinical workflow" in posted
     assert canaries(json.dumps(case.model_dump(mode="json"))) != set()
     assert canaries(posted) == set()
+    assert "of-the-gate-12345" not in posted, "LangChain posts the fields of a model beside each call"
 
 
 @pytest.mark.parametrize("options", [[], ["--set", "sequential=false"]])

@@ -24,3 +24,8 @@ async def test_the_request_is_langchains_own_to_the_letter() -> None:
             await model.ainvoke(SPOKEN, extra_body={"response_format": {"type": "json_object"}})
     theirs, ours = (request.body for request in server.requests)
     assert ours == theirs
+
+
+def test_a_model_is_shown_without_its_headers_values() -> None:
+    model = ChatOpenAI(model="any", api_key=SecretStr("none"), default_headers={"X-Gate": "canary-77aa01"})
+    assert "X-Gate" in repr(model) and "canary" not in repr(model) + str(model)

@@ -185,3 +185,12 @@ def test_the_command_line_names_what_is_wrong_and_keeps_the_secret(tmp_path: Pat
     assert refused.stderr.startswith("error: ") and SECRET not in refused.output + refused.stderr
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert not any(SECRET.encode() in file.read_bytes() for file in files)
+
+
+@pytest.mark.parametrize("name", ["SMTP_PASSWD", "SSH_PASSPHRASE", "MYSQL_PWD", "GITHUB_PAT"])
+def test_secrets_of_other_programs_are_masked_and_the_working_directory_is_none(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "canary 77aa01")
+    monkeypatch.setenv("PWD", "/home/canary")
+    assert masked("not with canary 77aa01 in /home/canary") == f"not with <{name}> in /home/canary"
