@@ -152,7 +152,7 @@ class BrowserSeat(LoopbackServer):
     def _load_feedback(self) -> Feedback:
         """Return the feedback, computed once, as judging models may cost money."""
         file = self.session.directory / FEEDBACK
-        if self._feedback is None and file.exists():
+        if self._feedback is None and file.is_file():
             try:
                 self._feedback = Feedback.model_validate_json(file.read_text("utf-8"))
             except ValueError:  # written by another version, or damaged

@@ -13,6 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from cases import Case
+from cases.validation import unpiped
 from cases.vocabulary import Language
 from graphs.consultation import builder
 from nodes.context import Context
@@ -114,11 +115,11 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
     with only_writer(directory, "", _WRITTEN, ConfigurationError, refusal):
         try:
             if file.exists():
-                _compare(json.loads(file.read_text("utf-8")), outline, directory)
+                _compare(json.loads(unpiped(file).read_text("utf-8")), outline, directory)
             else:
                 write_whole(file, json.dumps(outline, ensure_ascii=False, indent=1))
             connection = sqlite3.connect(directory / "checkpoints.sqlite", check_same_thread=False)
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError, sqlite3.Error) as error:
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError, sqlite3.Error) as error:
             raise ConfigurationError(f"{directory} cannot be used for a consultation: {error}") from error
         with closing(connection):
             yield Session(case, seat, context, directory, SqliteSaver(connection, serde=serializer()))

@@ -283,6 +283,13 @@ def test_a_directory_of_another_session_or_of_something_else_is_refused(tmp_path
     (out / "session.json").write_bytes(b"\xff")
     damaged = consult([], out)
     assert damaged.exit_code == 2 and "cannot be used for a consultation" in damaged.stderr
+    (out / "session.json").write_text("[" * 100_000)
+    nested = consult([], out)
+    assert nested.exit_code == 2 and "cannot be used for a consultation" in nested.stderr
+    (out / "session.json").unlink()
+    os.mkfifo(out / "session.json")  # at which a reader waits for a writer
+    piped = consult([], out)
+    assert piped.exit_code == 2 and "named pipe" in piped.stderr
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("hello")
     assert "contains other files" in consult([], tmp_path / "full").stderr
