@@ -1,5 +1,6 @@
 """Build the LangChain chat model of a model-map entry with its own parameters and key."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Collection, Mapping
@@ -14,6 +15,7 @@ from llm.errors import ModelSpecError
 from llm.failed_requests import brief
 from llm.forms import WHOLE
 from llm.model_objects import OBJECT, object_of
+from llm.scopes import in_this_loop
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL
 
@@ -74,7 +76,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     if spec.base_url is not None:
         options["base_url"] = spec.base_url
     if spec.provider in _OPENAI:
-        options |= _own_clients(block)
+        options |= _own_clients(block, options.get("api_key"))
     # A graph watched for messages or events would have LangChain stream, and the transport assembles every stream.
     options["disable_streaming"] = True
     names = _PARAMETER_NAMES.get(spec.provider, {})
@@ -108,21 +110,36 @@ def _check_batch(name: str, file: str, provider: str) -> None:
         raise ModelSpecError(f"model.{name}.batch: {error}") from error
 
 
-def _own_clients(block: ModelBlock) -> dict[str, Any]:
-    """Return HTTP clients of the model's own: LangChain's is shared by all event loops, but connections are not."""
+_http_clients: dict[asyncio.AbstractEventLoop, dict[tuple[Any, ...], dict[str, Any]]] = {}
+
+
+def _own_clients(block: ModelBlock, key: str | None) -> dict[str, Any]:
+    """Return HTTP clients of the model's own: LangChain's is shared by all event loops, but connections are not.
+
+    Calls with other settings, such as another seed, share them, since each client keeps connections open.
+    """
     import httpx2
     import openai
 
     from llm.batches import BatchTransport
     from llm.transport import SpreadTransport, certificates
 
-    trusted = certificates()
-    transport: httpx2.AsyncBaseTransport | None = BatchTransport(block.batch) if block.batch else None
-    if not block.batch and not getproxies().keys() - {"no"}:  # with its own transport, a client passes over proxies
-        transport = SpreadTransport(openai.DEFAULT_CONNECTION_LIMITS)
-    http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
-    unused = openai.DefaultHttpxClient(verify=trusted)  # else the integration makes one and reads the certificates
-    return {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
+    # With a transport of its own, a client passes over proxies.
+    direct = not block.batch and not getproxies().keys() - {"no"}
+    try:
+        clients = {} if block.batch else in_this_loop(_http_clients)
+    except RuntimeError:  # no loop is running: the model is only checked
+        clients = {}
+    known = (block.model_dump_json(), key, direct)
+    if known not in clients:
+        trusted = certificates()
+        transport: httpx2.AsyncBaseTransport | None = BatchTransport(block.batch) if block.batch else None
+        if direct:
+            transport = SpreadTransport(openai.DEFAULT_CONNECTION_LIMITS)
+        http = openai.DefaultAsyncHttpxClient(transport=transport, verify=trusted)
+        unused = openai.DefaultHttpxClient(verify=trusted)  # else the integration makes one and reads the certificates
+        clients[known] = {"http_async_client": http, "http_client": unused, "http_socket_options": ()}
+    return clients[known]
 
 
 def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":

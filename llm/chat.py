@@ -289,6 +289,7 @@ class ChatClient:
         return model.bind_tools([tool], tool_choice=name)
 
 
+_MOST_CLIENTS = 256  # in one event loop; a program may call a graph with seed after seed
 _clients: dict[asyncio.AbstractEventLoop, dict[tuple[Any, ...], ChatClient]] = {}
 
 
@@ -298,6 +299,8 @@ def chat_client(name: str, settings: ModelSettings) -> ChatClient:
     limits = (settings.temperature, settings.timeout, settings.max_tokens, settings.seed)
     key = (settings.block(name).model_dump_json(), limits, settings.key_of(name))
     if key not in clients or clients[key].is_replaced:
+        if len(clients) >= _MOST_CLIENTS:
+            del clients[next(iter(clients))]  # calls under way keep it
         clients[key] = ChatClient(name, settings)
     return clients[key]
 

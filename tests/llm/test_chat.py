@@ -768,6 +768,17 @@ async def test_one_client_serves_all_questions_of_a_loop_and_other_settings_get_
         assert chat_client(spec(server), served(server, temperature=1.0)) is not one
 
 
+async def test_calls_with_seed_after_seed_share_their_connections_and_keep_few_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm.chat._MOST_CLIENTS", 3)
+    with FakeServer() as server:
+        clients: list[Any] = [chat_client(spec(server), served(server, seed=seed)) for seed in range(5)]
+        assert len({id(client._models[frozenset()].http_async_client) for client in clients}) == 1
+        assert chat_client(spec(server), served(server, seed=4)) is clients[4]
+        assert chat_client(spec(server), served(server, seed=0)) is not clients[0]
+
+
 def test_one_event_loop_after_another_can_ask_at_the_first_attempt() -> None:
     with FakeServer(answer=good) as server:
         results = [asyncio.run(put(served(server))) for _ in range(3)]

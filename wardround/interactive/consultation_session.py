@@ -13,7 +13,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from cases import Case
-from cases.validation import unpiped
+from cases.readable import unpiped
 from cases.vocabulary import Language
 from graphs.consultation import builder
 from nodes.context import Context
