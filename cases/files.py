@@ -154,11 +154,16 @@ def save_cases(cases: Iterable[Case], path: str | Path) -> None:
 
     A picture from elsewhere is copied beside the file, into ``NAME_pictures``. A path that leads out of the case's own
     folder is not copied, so that the case is rejected just as it would have been there.
+
+    Raises:
+        TypeError: these are not cases, as where one case is given, or the result of an import.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as out:
         for case in cases:
+            if not isinstance(case, Case):
+                raise TypeError(f"cases: expected a list of Case objects, found a {type(case).__name__} in it")
             out.write(f"{_with_pictures(case, target).model_dump_json(exclude_defaults=True)}\n".encode())
 
 

@@ -3,11 +3,12 @@ import os
 import pickle
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
-from cases import CaseFileError, check_cases, load_cases, validation
+from cases import CaseFileError, check_cases, load_cases, save_cases, validation
 from cases.files import each_case
 from cases.json_lines import objects_in
 from cases.problems import Problem, shortened
@@ -197,3 +198,10 @@ def test_of_many_faults_only_those_that_are_told_are_put_into_words(monkeypatch:
     with pytest.raises(ValidationError) as refused:
         TypeAdapter(list[int]).validate_python(["x"] * 1_000)
     assert len(in_a_line(refused.value).split("; ")) == len(told) == 8
+
+
+@pytest.mark.parametrize("given", [load_cases()[0], [{"id": "x"}]], ids=["one case", "a dict"])
+def test_what_is_no_list_of_cases_is_not_saved(tmp_path: Path, given: Any) -> None:
+    with pytest.raises(TypeError, match=r"cases: expected a list of Case objects, found a (tuple|dict) in it"):
+        save_cases(given, tmp_path / "cases.jsonl")
+    assert not list(tmp_path.iterdir())
