@@ -117,11 +117,12 @@ def _opened(location: str, embedding: str, *, create: bool) -> Memory:
 
 def _built_in(location: str, embedding: str) -> Memory:
     import chromadb
+    from chromadb.config import Settings
 
     try:
         client: Any = chromadb.EphemeralClient(_settings())
     except ValueError:  # all in-process clients are one, and somebody has opened it with Chroma's default settings
-        client = chromadb.EphemeralClient()
+        client = chromadb.EphemeralClient(Settings(anonymized_telemetry=True))
     memory = Memory(client, location=location, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
     memory.add(remember(case) for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
     return memory
@@ -189,5 +190,7 @@ def _on_server(url: str, embedding: str) -> Memory:
 def _settings() -> "Settings":
     from chromadb.config import Settings
 
+    # All in-process clients need equal settings: with one of ours, the program around could not open any of its own.
+    os.environ["ANONYMIZED_TELEMETRY"] = "False"
     # A `.env` of the working directory could name another server, or a class to import.
-    return Settings(_env_file=None, anonymized_telemetry=False)
+    return Settings(_env_file=None)

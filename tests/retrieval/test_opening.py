@@ -56,18 +56,36 @@ def test_the_built_in_memory_holds_the_train_and_validation_cases(monkeypatch: p
     assert open_memory("builtin", "another") is not memory
 
 
+@pytest.fixture
+def chroma_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no test of this process had opened a client, and one case were built in."""
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    for shared in ("_identifier_to_system", "_identifier_to_refcount"):
+        monkeypatch.setattr(SharedSystemClient, shared, {})
+    monkeypatch.setattr(module, "load_cases", lambda: [appendicitis()])
+
+
+@pytest.mark.usefixtures("chroma_anew")
 def test_the_built_in_memory_opens_where_someone_uses_chroma_with_other_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import chromadb
-    from chromadb.api.shared_system_client import SharedSystemClient
 
-    # What an earlier test of this process has opened stays open.
-    for shared in ("_identifier_to_system", "_identifier_to_refcount"):
-        monkeypatch.setattr(SharedSystemClient, shared, {})
-    monkeypatch.setattr(module, "load_cases", lambda: [appendicitis()])
+    monkeypatch.setenv("ANONYMIZED_TELEMETRY", "True")
     theirs: Any = chromadb.EphemeralClient()
     assert open_memory(embedding="cheap").stats() == {"Surgery": Count(verified=1, pseudo=0)}
+    theirs.close()
+
+
+@pytest.mark.usefixtures("chroma_anew")
+def test_someone_opens_chroma_where_the_built_in_memory_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    import chromadb
+
+    monkeypatch.setenv("ANONYMIZED_TELEMETRY", "True")
+    open_memory(embedding="cheap")
+    theirs: Any = chromadb.EphemeralClient()
+    assert theirs.get_or_create_collection("theirs").count() == 0 and not theirs.get_settings().anonymized_telemetry
     theirs.close()
 
 
