@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BUILTIN = "builtin"
 _BUILTIN_SPLITS = {BUILTIN: ("train", "validation"), f"{BUILTIN}:validation": ("validation",)}
+_TELEMETRY = "ANONYMIZED_TELEMETRY"  # Chroma's environment variable
 
 _log = logging.getLogger(__name__)
 _open: dict[tuple[str, str], Memory] = {}
@@ -119,10 +120,15 @@ def _built_in(location: str, embedding: str) -> Memory:
     import chromadb
     from chromadb.config import Settings
 
+    # All in-process clients are one, and need equal settings: ours are Chroma's default ones, with which the program
+    # around opens its own.
+    before = os.environ.get(_TELEMETRY, "True")
+    os.environ[_TELEMETRY] = "False"
     try:
-        client: Any = chromadb.EphemeralClient(_settings())
-    except ValueError:  # all in-process clients are one, and somebody has opened it with Chroma's default settings
-        client = chromadb.EphemeralClient(Settings(anonymized_telemetry=True))
+        client: Any = chromadb.EphemeralClient(Settings(_env_file=None))
+    except ValueError:  # the program was first
+        os.environ[_TELEMETRY] = before
+        client = chromadb.EphemeralClient()
     memory = Memory(client, location=location, embedding=embedding, prefix=f"wardround-{uuid.uuid4().hex}")
     memory.add(remember(case) for case in load_cases() if case.split in _BUILTIN_SPLITS[location])
     return memory
@@ -190,7 +196,5 @@ def _on_server(url: str, embedding: str) -> Memory:
 def _settings() -> "Settings":
     from chromadb.config import Settings
 
-    # All in-process clients need equal settings: with one of ours, the program around could not open any of its own.
-    os.environ["ANONYMIZED_TELEMETRY"] = "False"
     # A `.env` of the working directory could name another server, or a class to import.
-    return Settings(_env_file=None)
+    return Settings(_env_file=None, anonymized_telemetry=False)

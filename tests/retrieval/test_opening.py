@@ -75,6 +75,7 @@ def test_the_built_in_memory_opens_where_someone_uses_chroma_with_other_settings
     monkeypatch.setenv("ANONYMIZED_TELEMETRY", "True")
     theirs: Any = chromadb.EphemeralClient()
     assert open_memory(embedding="cheap").stats() == {"Surgery": Count(verified=1, pseudo=0)}
+    chromadb.EphemeralClient()
     theirs.close()
 
 
