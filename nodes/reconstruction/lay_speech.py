@@ -182,10 +182,11 @@ def _without_opener(text: str) -> str:
     match = PATTERNS["opener"].match(text)
     if not match:
         return PATTERNS["trade_opener"].sub(_with_trade, text, count=1)
-    rest = PATTERNS["comes"].sub(_and_comes, match["rest"].strip(" ,."), count=1)
+    rest = match["rest"].strip(" ,.")
     expecting = "pregnant " if "pregnant" in text[: match.start("rest")] else ""
     if state := re.match(r"((?:at|in) [^,.]*?) (presents?|presented|comes|came|is brought|complains|reports) ", rest):
         return f"@I is {expecting}{state[1]} and @I {rest[state.start(2) :]}"
+    rest = PATTERNS["comes"].sub(_and_comes, rest, count=1)
     return next(old.sub(new, rest, count=1) for old, new in rewritings("opening") if old.match(rest)) if rest else ""
 
 

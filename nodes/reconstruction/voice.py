@@ -46,8 +46,9 @@ def tells_of_oneself(complaint: str) -> bool:
 
 def cannot_speak(told: str) -> bool:
     """Whether the patient cannot tell it: has no speech, or is not awake and nothing says that this is over."""
-    asleep = _PATTERNS["not_awake"].search(told) and not _PATTERNS["awake_again"].search(told)
-    return bool(asleep or _PATTERNS["cannot_speak"].search(told))
+    asleep = _PATTERNS["not_awake"].search(_PATTERNS["always_awake"].sub("", told))
+    stays_so = asleep and not _PATTERNS["awake_again"].search(told)
+    return bool(stays_so or _PATTERNS["cannot_speak"].search(told))
 
 
 def child_of(sex: Sex | None) -> Kin:

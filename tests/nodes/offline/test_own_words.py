@@ -7,6 +7,7 @@ from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from nodes.offline.own_words import in_own_words, said_of, unsaid, voice_of
 from nodes.offline.record_answers import answer_from_record
+from nodes.reconstruction.voice import cannot_speak
 from nodes.state.chart import Turn
 
 
@@ -20,6 +21,11 @@ from nodes.state.chart import Turn
         ("en", "A 61-year-old man presents with chest pain for 3 days.", "I have come in with chest pain for 3 days."),
         ("en", "An otherwise healthy 52-year-old man presents with a lump.", "I have come in with a lump."),
         ("en", "The patient was admitted for chest pain.", "I was admitted for chest pain."),
+        (
+            "en",
+            "A 23-year-old pregnant woman at 22 weeks gestation presents with burning upon urination.",
+            "I am pregnant at 22 weeks gestation and I have come in with burning upon urination.",
+        ),
         ("en", "Chest pain for 3 days", "Chest pain for 3 days."),
         ("en", "Hearing voices that discuss her plans", "Hearing voices that discuss my plans."),
         ("en", "Gross hematuria", "Visible blood in the urine."),
@@ -45,6 +51,20 @@ def test_a_complaint_that_is_written_of_the_patient_is_told_by_the_patient(
 def test_who_is_not_awake_does_not_speak(complaint: str, story: str, told: str) -> None:
     person = PatientRecord(sex="male", chief_complaint=complaint, present_illness=story)
     assert in_own_words([RecordSentence("present_illness", story)], voice_of(person, "en")) == [told]
+
+
+@pytest.mark.parametrize(
+    ("told", "asleep"),
+    [
+        ("6小时前滑倒，无头痛、昏迷，无呕吐。", False),
+        ("病程中未出现昏迷。", False),
+        ("He fell but was never unconscious.", False),
+        ("无明显诱因突发头痛、昏迷1小时。", True),
+        ("She was found not breathing and unconscious.", True),
+    ],
+)
+def test_who_was_never_asleep_speaks(told: str, asleep: bool) -> None:
+    assert cannot_speak(told) is asleep
 
 
 def test_what_a_record_has_twice_is_told_once_and_what_was_said_not_again() -> None:
