@@ -4,11 +4,12 @@ import errno
 import os
 from pathlib import Path
 
+_AS_LINES = "save it as JSON lines, for example by pandas.read_{}(FILE).to_json(OUT, orient='records', lines=True)"
 _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\x1f\x8b": "compressed by gzip: unpack it first",
-    b"PK\x03\x04": "a zip archive: unpack it first",
-    b"PAR1": "Parquet: save it as JSON lines, for example by pandas.read_parquet(FILE).to_json(OUT, orient='records', "
-    "lines=True)",
+    b"PK\x03\x04": f"a zip archive: unpack it first; an Excel workbook: {_AS_LINES.format('excel')}",
+    b"\xd0\xcf\x11\xe0": f"an Excel workbook: {_AS_LINES.format('excel')}",
+    b"PAR1": f"Parquet: {_AS_LINES.format('parquet')}",
     b"\xff\xfe": "UTF-16: save it as UTF-8",
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }

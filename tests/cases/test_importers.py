@@ -75,7 +75,13 @@ def test_a_file_of_another_encoding_is_a_problem(format: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("format", IMPORTERS)
 @pytest.mark.parametrize(
-    ("begins", "remedy"), [(b"\x1f\x8b\x08", "gzip: unpack it"), (b"PK\x03\x04\xff", "zip"), (b"\xff\xfe{", "UTF-16")]
+    ("begins", "remedy"),
+    [
+        (b"\x1f\x8b\x08", "gzip: unpack it"),
+        (b"PK\x03\x04\xff", "zip"),
+        (b"\xd0\xcf\x11\xe0", "workbook: save it as JSON lines"),
+        (b"\xff\xfe{", "UTF-16"),
+    ],
 )
 def test_what_is_packed_or_of_another_unicode_is_told_with_the_remedy(
     format: str, begins: bytes, remedy: str, tmp_path: Path

@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_read_is_told_without_codes_of_the_system() -> Non
     assert unreadable(cut.value) == "cannot be read (not UTF-8 at byte 0: invalid start byte; save it as UTF-8)"
     with pytest.raises(UnicodeDecodeError) as packed:
         b"PK\x03\x04\xff".decode("utf-8")
-    assert unreadable(packed.value).endswith("at byte 4: a zip archive: unpack it first)")
+    assert "at byte 4: a zip archive: unpack it first; an Excel workbook: save it as" in unreadable(packed.value)
 
 
 def test_a_file_that_is_not_text_to_its_end_is_refused_as_a_whole(tmp_path: Path) -> None:
