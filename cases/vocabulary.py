@@ -243,9 +243,18 @@ def _enumerated(vocabulary: Vocabulary) -> tuple[AfterValidator, WithJsonSchema]
     return AfterValidator(vocabulary.require), WithJsonSchema({"type": "string", "enum": list(vocabulary.names)})
 
 
+def _first_level(text: str) -> str:
+    """Return the canonical name of a first-level department; a second-level one is refused with the one it is of."""
+    if (name := DEPARTMENTS.canonical(text)) is not None:
+        return name
+    if of := " or ".join(first for first, second in SECOND_LEVEL.items() if second.canonical(text)):
+        raise ValueError(f"{text!r} is a second-level department: write {of} here, and it into sub_departments")
+    return DEPARTMENTS.require(text)
+
+
 # Pydantic types: any known spelling is accepted and stored under its canonical name; the JSON schema shown to a model
 # lists the names.
-Department = Annotated[str, *_enumerated(DEPARTMENTS)]
+Department = Annotated[str, AfterValidator(_first_level), _enumerated(DEPARTMENTS)[1]]
 PhysicalItem = Annotated[str, *_enumerated(PHYSICAL_ITEMS)]
 AuxiliaryItem = Annotated[str, *_enumerated(AUXILIARY_ITEMS)]
 ExaminationItem = Annotated[str, *_enumerated(EXAMINATION_ITEMS)]

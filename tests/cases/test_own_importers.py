@@ -100,6 +100,11 @@ def test_an_unknown_department_is_named_by_record_and_field(tmp_path: Path) -> N
     assert found.startswith("case 2, key.department: ") and "Chest Pain Unit" in found
 
 
+def test_a_second_level_department_is_told_where_it_belongs(tmp_path: Path) -> None:
+    (found,) = problems(lambda source: iter([case(1, key={"department": "Cardiology"})]), tmp_path)
+    assert "write Internal Medicine here, and it into sub_departments" in found
+
+
 def test_an_unknown_field_of_a_part_of_a_case_is_named_with_the_one_that_was_meant(tmp_path: Path) -> None:
     def read(_: Path) -> Iterable[Case]:
         yield case(key=AnswerKey(diagnoses=["Asthma"]))  # type: ignore[call-arg]
