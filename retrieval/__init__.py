@@ -1,7 +1,8 @@
 """Retrieval: earlier cases, stored as twelve features and found by their symptoms (MedCase-RAG)."""
 
 from cases.text.symptoms import describe_symptoms
-from retrieval.embedding import DEFAULT_MODEL, MULTILINGUAL_MODEL, EmbeddingModelError, embed, warn_of_languages
+from retrieval.embedding import embed
+from retrieval.embedding_models import DEFAULT_MODEL, MULTILINGUAL_MODEL, EmbeddingModelError, warn_of_languages
 from retrieval.features import RememberedCase, feature_line, feature_text, remember
 from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour

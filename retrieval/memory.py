@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from cases.validation import InputError, in_a_line
 from cases.vocabulary import DEPARTMENTS, Language
 from retrieval.chroma_collections import ALL_DEPARTMENTS, Shelves
-from retrieval.embedding import embed, fingerprint, unit_rows
+from retrieval.embedding import embed, unit_rows
+from retrieval.embedding_models import fingerprint
 from retrieval.exact_search import Candidate, Nearest
 from retrieval.features import RememberedCase
 from retrieval.kinship import Kin

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cases import Case, load_cases
-from retrieval.embedding import DEFAULT_MODEL, embed
+from retrieval.embedding import embed
+from retrieval.embedding_models import DEFAULT_MODEL
 from retrieval.features import remember
 from retrieval.memory import CaseMemoryError, Memory, Progress
 from retrieval.open_files import allow_many

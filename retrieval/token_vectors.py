@@ -9,14 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.user_cache import cache_folder
-from retrieval.embedding import (
-    DEFAULT_MODEL,
-    content_digest,
-    loaded_transformer,
-    model_lock,
-    one_thread,
-    unit_rows,
-)
+from retrieval.embedding import content_digest, unit_rows
+from retrieval.embedding_models import DEFAULT_MODEL, loaded_transformer, model_lock, one_thread
 from retrieval.vector_cache import Vector, user_vectors
 
 WIDTH = 384  # components of each layer's vector

@@ -22,7 +22,8 @@ from nodes.offline.record_answers import tells_diagnosis, wants_examination
 from nodes.state.chart import Chart
 from prompts import load_words
 from retrieval import Neighbour, RememberedCase
-from retrieval.embedding import MULTILINGUAL_MODEL, embed, unfit_languages
+from retrieval.embedding import embed
+from retrieval.embedding_models import MULTILINGUAL_MODEL, unfit_languages
 from retrieval.likeness import likeness
 
 CANDIDATES = 200  # cases found by symptoms

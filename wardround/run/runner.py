@@ -15,7 +15,7 @@ from llm.prices import unpriced
 from nodes.context import Context
 from prompts import laid_over
 from retrieval import Memory, RememberedCase, builtin_counts, open_memory, warn_of_languages, warn_of_other_languages
-from retrieval.embedding import fingerprint
+from retrieval.embedding_models import fingerprint
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodes.reconstruction.alignment import HIDDEN, SHAPES
-from retrieval.embedding import one_thread
+from retrieval.embedding_models import one_thread
 from retrieval.token_vectors import WIDTH
 
 _EPOCHS, _BATCH, _RATE, _DECAY, _DROPOUT = 8, 2, 2e-3, 0.05, 0.2

@@ -23,7 +23,7 @@ def test_the_sentences_of_a_record_are_written_to_the_users_cache_at_once(
     monkeypatch.setenv("WARDROUND_CACHE", str(tmp_path))
     monkeypatch.setattr(StoredVectors, "put", counted)
     monkeypatch.setattr(
-        embedding, "_load", lambda model, identity: lambda texts: np.tile(np.eye(1, 512), (len(texts), 1))
+        embedding, "encoder", lambda model, identity: lambda texts: np.tile(np.eye(1, 512), (len(texts), 1))
     )
     told = [f"The lodger from number {number} coughs, and the canary sneezes." for number in range(71, 79)]
     facts = [RecordSentence("present_illness", text) for text in told]
