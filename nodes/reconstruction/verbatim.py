@@ -59,6 +59,11 @@ class _Part:
     def stems(self) -> frozenset[str]:
         return _content_words(self.text, self.language)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it has so many content words that they do not coincide with others by chance."""
+        return len(self.stems) >= LONG[self.language]
+
     @cached_property
     def all_stems(self) -> frozenset[str]:
         """The content words, including those of the version in everyday words, and of the patient's or a parent's."""
@@ -109,34 +114,47 @@ def changed(parsed: ParsedDialogue) -> Iterator[Finding]:
     spoken_parts = [(number, role, _Part(text, parsed.language)) for number, role, text in parsed.statements]
     stated = [one for one in spoken_parts if one[2].stems]
     matches = [[one for one in note if part.stems <= one.all_stems] for *_, part in stated]
-    of_note = [
-        bool(found)
-        for (*_, part), found in zip(stated, matches, strict=True)
-        if len(part.stems) >= LONG[parsed.language]
-    ]
     by_rules = parsed.dialogue.models == [OFFLINE]  # which only use the note's words
-    if not by_rules and sum(of_note) < max(COPIED, SHARE * len(of_note)):
-        return
+    if not by_rules:
+        of_note = [bool(found) for (*_, part), found in zip(stated, matches, strict=True) if part.is_long]
+        if sum(of_note) < max(COPIED, SHARE * len(of_note)):
+            return
+    closing = _start_of_closing(parsed)
+    for (number, role, part), found in zip(stated, matches, strict=True):
+        if not (found or by_rules) and _is_added(part, role, number > closing):
+            continue
+        if fault := _fault(part, found, note, clauses):
+            yield fault, number
+    if by_rules:
+        yield from _says_nothing(parsed)
+
+
+def _start_of_closing(parsed: ParsedDialogue) -> int:
+    """Return the turn before what a model infers is told; the number of turns if nothing is inferred."""
     sections = parsed.dialogue.sections
     history = max((at for name, at in sections.items() if name not in CLOSING), default=0)
     starts = [at for name, at in sections.items() if name in CLOSING and at > history and parsed.dialogue.inferred]
-    closing = min(starts, default=len(parsed.dialogue.messages))
-    for (number, role, part), found in zip(stated, matches, strict=True):
-        of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
-        added = (number > closing and not of_history) or part.stems <= courtesies() - _telling()
-        if not found and added and not by_rules:
-            continue
-        if not found:
-            nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
-            new_words = ", ".join(sorted(part.stems - nearest.all_stems))
-            yield f"{part.text!r}: no sentence of the note says this with {new_words}", number
-        elif new := min((stated_numbers(part.text, parsed.language).keys() - one.numbers for one in found), key=len):
-            numbers = ", ".join(f"{value:g}" for value in sorted(new))
-            yield f"{part.text!r}: the note does not say {numbers} there", number
-        elif reversed_clause := next((one for one in part.clauses if _is_reversed(one, clauses)), None):
-            yield f"{reversed_clause.text.strip()!r}: the note has {found[0].text!r}", number
-    if by_rules:
-        yield from _says_nothing(parsed)
+    return min(starts, default=len(parsed.dialogue.messages))
+
+
+def _is_added(part: _Part, role: str, in_closing: bool) -> bool:
+    """Whether a statement is none of the note's: it is of the closing, and tells no history, or is a courtesy."""
+    of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
+    return (in_closing and not of_history) or part.stems <= courtesies() - _telling()
+
+
+def _fault(part: _Part, found: list[_Part], note: list[_Part], clauses: list[_Part]) -> str | None:
+    """Return what a statement changes; None if nothing. ``found`` are the sentences of the note with its words."""
+    if not found:
+        nearest = max(note, key=lambda one: len(one.all_stems & part.stems))
+        new_words = ", ".join(sorted(part.stems - nearest.all_stems))
+        return f"{part.text!r}: no sentence of the note says this with {new_words}"
+    if new := min((stated_numbers(part.text, part.language).keys() - one.numbers for one in found), key=len):
+        numbers = ", ".join(f"{value:g}" for value in sorted(new))
+        return f"{part.text!r}: the note does not say {numbers} there"
+    if reversed_clause := next((one for one in part.clauses if _is_reversed(one, clauses)), None):
+        return f"{reversed_clause.text.strip()!r}: the note has {found[0].text!r}"
+    return None
 
 
 def _says_nothing(parsed: ParsedDialogue) -> Iterator[Finding]:
@@ -168,9 +186,9 @@ def by_the_other(parsed: ParsedDialogue) -> Iterator[Finding]:
     for number, role, text in parsed.statements:
         part = _Part(text, parsed.language)
         found = [(section, one) for section, one in note if part.stems and part.stems <= one.all_stems]
-        sections, long = {section for section, _ in found}, len(part.stems) >= LONG[parsed.language]
+        sections = {section for section, _ in found}
         others = _TOLD_BY_PHYSICIAN if role == PATIENT else _TOLD_BY_PATIENT if by_rules else set[str]()
-        if long and found and sections <= others:
+        if part.is_long and found and sections <= others:
             yield f"{text!r} is from {', '.join(sorted(sections))}, which is for the other speaker to tell", number
         own = role == PATIENT and _HAD.search(text) and not _KIN.search(text) and not of_child
         if own and found and all(_KIN.search(_items_about(part, one)) for _, one in found):
