@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Generic
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from llm import repetition
 from llm.cache import CachedAnswer, ResponseCache, open_cache
@@ -116,50 +118,82 @@ async def _answer(
     reply is accepted (a loop cut off).
     """
     send = partial(_reply, client=client, call=call, settings=settings, usage=usage, account=account)
-    messages, repair = question.messages, question.repair
+    asking = _Asking(question, form=question)
     accepted: Answer | None = None
-    form, bound = question, False  # a repair may ask in a narrower form
-    last_shown: str | None = None  # the last reply shown to the model in a repair
-    repairs = settings.repairs if repair else 0
+    repairs = settings.repairs if question.repair else 0
     for left in range(repairs, -1, -1):
         try:
-            reply = await send(form if messages is question.messages else form.about(messages))
+            reply = await send(asking.put())
         except ContextLengthError:
-            if len(messages) == len(question.messages):
+            if not asking.talk:
                 raise
-            messages, form = [*question.messages], _bare(form)  # the reply to be mended does not fit beside the prompt
-            reply = await send(form.about(messages))
-        read = partial(_answer_or_fault, question, reply, usage)
+            asking.begin_again()  # the reply to be mended does not fit beside the prompt
+            reply = await send(asking.put())
+        read = partial(_answer_or_fault, asking.question, reply, usage)
         # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
         answer, fault = await asyncio.to_thread(read) if question.slow else read()
         if answer is not None and fault is None:
-            usage.shortened |= bound and not client.forms.unbound
-            return form.in_whole_sentences(answer)
+            usage.shortened |= asking.bound and not client.forms.unbound
+            return asking.form.in_whole_sentences(answer)
         assert fault is not None
         wrong = fault
         before, accepted = accepted, answer or accepted
-        if repair is None or not left or (before and accepted is not before):
+        if question.repair is None or not left or (before and accepted is not before):
             break
         account.check()
         usage.repaired = True
-        if left == 1 or (reply.cut and isinstance(wrong, LoopError)):  # a grammar may enforce what words do not
-            form = form.narrower(len(reply.text) if reply.cut else None)
-            bound = bound or (reply.cut and not question.whole)
-        # A small model that sees its own words, or those of the schema, repeats them: show it only the field names.
-        again = isinstance(wrong, EchoError) or (reply.text == last_shown and not reply.cut)
-        if again and form.words is not form.fields:
-            messages, form = [*question.messages], _bare(form)
-            continue
-        last_shown = reply.text
-        shown = without_loops(last_shown, cut=reply.cut)[:_SHOWN] or "{}"
-        messages = [*messages, AIMessage(shown), HumanMessage(repair(wrong))]
-        # What is said of an answer's fields may be the answer, unless the role only speaks.
-        is_general = question.directions or isinstance(wrong, LoopError | EchoError)
-        remarks = repetition.remarks_in(repair(wrong if is_general else ValueError()), shown)
-        question = replace(question, remarks=question.remarks | remarks)
+        asking.object_to(reply, wrong, question.repair, is_last=left == 1)
     if accepted is not None:
-        return form.in_whole_sentences(accepted)
+        return asking.form.in_whole_sentences(accepted)
     raise _no_answer(question, reply, wrong, repairs) from wrong
+
+
+@dataclass
+class _Asking(Generic[Answer]):
+    """A question while it is asked: how it is put now, and what has been said of earlier replies.
+
+    Attributes:
+        question: as replies are read: with the remarks of all repairs.
+        form: as it is put: perhaps in a narrower form, or with the names of its fields alone.
+        talk: the replies that the model is shown, each with what is wrong with it.
+        is_first: whether it has not been objected to a reply.
+        bound: whether the form limits the length of texts, as a reply was cut off.
+    """
+
+    question: Question[Answer]
+    form: Question[Answer]
+    talk: list[BaseMessage] = field(default_factory=list)
+    is_first: bool = True
+    bound: bool = False
+    _last_shown: str | None = None
+
+    def put(self) -> Question[Answer]:
+        """Return the question as it is sent next."""
+        return self.form if self.is_first else self.form.about([*self.question.messages, *self.talk])
+
+    def begin_again(self) -> None:
+        """Show the model no earlier reply, and only the names of the fields."""
+        self.talk = []
+        self.form = replace(self.form, schema=undescribed(self.form.schema), words=self.form.fields)
+
+    def object_to(self, reply: Reply, wrong: ValueError, repair: Callable[[ValueError], str], *, is_last: bool) -> None:
+        """Have a reply mended: show it with what is wrong, or begin again if showing it would not help."""
+        self.is_first = False
+        if is_last or (reply.cut and isinstance(wrong, LoopError)):  # a grammar may enforce what words do not
+            self.form = self.form.narrower(len(reply.text) if reply.cut else None)
+            self.bound = self.bound or (reply.cut and not self.question.whole)
+        # A small model that sees its own words, or those of the schema, repeats them: show it only the field names.
+        again = isinstance(wrong, EchoError) or (reply.text == self._last_shown and not reply.cut)
+        if again and self.form.words is not self.form.fields:
+            self.begin_again()
+            return
+        self._last_shown = reply.text
+        shown = without_loops(reply.text, cut=reply.cut)[:_SHOWN] or "{}"
+        self.talk = [*self.talk, AIMessage(shown), HumanMessage(repair(wrong))]
+        # What is said of an answer's fields may be the answer, unless the role only speaks.
+        is_general = self.question.directions or isinstance(wrong, LoopError | EchoError)
+        remarks = repetition.remarks_in(repair(wrong if is_general else ValueError()), shown)
+        self.question = replace(self.question, remarks=self.question.remarks | remarks)
 
 
 def _no_answer(question: Question[Answer], reply: Reply, wrong: ValueError, repairs: int) -> AnswerError:
@@ -184,11 +218,6 @@ def _answer_or_fault(question: Question[Answer], reply: Reply, usage: Usage) -> 
         with suppress(ValueError):
             return _read(question, reply, usage, strictly=False), wrong
         return None, wrong
-
-
-def _bare(form: Question[Answer]) -> Question[Answer]:
-    """Return the question with the names of its fields alone."""
-    return replace(form, schema=undescribed(form.schema), words=form.fields)
 
 
 def _read(question: Question[Answer], reply: Reply, usage: Usage, *, strictly: bool = True) -> Answer:
