@@ -42,7 +42,7 @@ def shares(words: str, language: Language) -> NDArray[np.float64]:
 @lru_cache(maxsize=4096)
 def asked_shares(words: str, language: Language) -> NDArray[np.float64]:
     """Return the probability of each matter that words may ask for, and of small talk (matters + 1,)."""
-    grams = _grams(heard(words), language, _GRAM_SCALE)
+    grams = _grams(without_listed_tests(words), language, _GRAM_SCALE)
     return shared(_matter_logits("asked", np.append(grams, _input(words, language))))
 
 
@@ -74,14 +74,14 @@ def top_probability(scores: NDArray[np.float32]) -> float:
 def features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each text for kind and subject (n, d)."""
     listed = _LIST_SCALE * np.array([list_features(text, language) for text in texts], np.float32)
-    embedded = embed([heard(text) for text in texts], MULTILINGUAL_MODEL)
+    embedded = embed([without_listed_tests(text) for text in texts], MULTILINGUAL_MODEL)
     rows: NDArray[np.float32] = np.hstack([embedded, listed]).astype(np.float32)
     return rows
 
 
 def asked_features(texts: Sequence[str], language: Language) -> NDArray[np.float32]:
     """Return the features of each text for what it asks for: its n-grams, then `features` (n, `BUCKETS` + d)."""
-    grams = [_grams(heard(text), language, _GRAM_SCALE) for text in texts]
+    grams = [_grams(without_listed_tests(text), language, _GRAM_SCALE) for text in texts]
     return np.hstack([grams, features(texts, language)])
 
 
@@ -96,7 +96,7 @@ def told_features(texts: Sequence[str], language: Language) -> NDArray[np.float3
     return np.hstack([grams, embed(texts, MULTILINGUAL_MODEL), listed])
 
 
-def heard(text: str) -> str:
+def without_listed_tests(text: str) -> str:
     """Return the text to embed, without a list of examinations ("Please have these done: ...").
 
     Such a list counts in the list features only.

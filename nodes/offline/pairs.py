@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cases.text.jargon import in_lay_words
 from cases.text.record_sentences import HISTORIES, RecordSentence
 from cases.vocabulary import Language
-from nodes.offline.classifiers import PAIR_WEIGHTS, heard, shares, told_shares
+from nodes.offline.classifiers import PAIR_WEIGHTS, shares, told_shares, without_listed_tests
 from nodes.offline.consultation_words import Concept, in_known_words, pattern
 from nodes.offline.meaning import subject_of
 from nodes.offline.subjects import words_of
@@ -79,7 +79,7 @@ def with_bias(rows: NDArray[np.float32]) -> NDArray[np.float64]:
 @lru_cache(maxsize=1024)
 def _question_embedding(question: str) -> NDArray[np.float32]:
     """Return the embedding of a question (1, d)."""
-    return embed([heard(question)], MULTILINGUAL_MODEL)
+    return embed([without_listed_tests(question)], MULTILINGUAL_MODEL)
 
 
 @lru_cache(maxsize=4096)

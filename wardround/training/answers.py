@@ -18,7 +18,7 @@ from cases import Case, load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.vocabulary import data_file
-from nodes.offline.classifiers import PAIR_WEIGHTS, heard, list_features
+from nodes.offline.classifiers import PAIR_WEIGHTS, list_features, without_listed_tests
 from nodes.offline.consultation_words import concepts
 from nodes.offline.grams import hashed_grams
 from nodes.offline.pairs import features as pair_features
@@ -168,7 +168,7 @@ def _fitted(inputs: Sequence[PairInputs]) -> dict[str, NDArray[np.generic]]:
 
     torch.manual_seed(0)
     embeddings = {fact.text: meanings(fact.text) for each in inputs for fact in each.asked.facts}
-    words = embed([heard(each.asked.words) for each in inputs], MULTILINGUAL_MODEL)
+    words = embed([without_listed_tests(each.asked.words) for each in inputs], MULTILINGUAL_MODEL)
     pca = PCA(_COMPONENTS, random_state=0).fit(np.vstack([words, *embeddings.values()]))
     max_clauses = max(map(len, embeddings.values()))
     clauses = [

@@ -15,7 +15,7 @@ from cases.text.record_sentences import HISTORIES, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import IMAGE_CLASSES, Language
 from graphs import clinical_workflow
-from nodes.offline.classifiers import heard
+from nodes.offline.classifiers import without_listed_tests
 from nodes.offline.clauses import clauses, split
 from nodes.offline.hearing import weighed_texts
 from nodes.offline.pairs import said_in
@@ -44,7 +44,7 @@ def stock_words(language: Language) -> list[str]:
         for text in turns
         for part in (text, *sentences(text), *split(sentences(text), language), *clauses(text, language))
     ]
-    return [*map(heard, parts), *(classified for part in parts for classified in weighed_texts(part))]
+    return [*map(without_listed_tests, parts), *(classified for part in parts for classified in weighed_texts(part))]
 
 
 def tellable_sentences() -> list[str]:
