@@ -14,7 +14,7 @@ KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topi
 
 
 @dataclass(frozen=True)
-class Subject:
+class QuestionSubject:
     """A subject of questions, and where the record speaks of it.
 
     Attributes:
@@ -70,10 +70,10 @@ def kind_named(name: str) -> str:
 
 
 @cache
-def subjects() -> dict[str, Subject]:
+def subjects() -> dict[str, QuestionSubject]:
     """Return the subjects by name."""
     return {
-        name: Subject(
+        name: QuestionSubject(
             sections=tuple(about.get("sections", ())),
             record=tuple(about.get("record", ())),
             tells=tuple(about.get("tells", [one for one in about.get("record", ()) if one in matters_told()])),

@@ -33,7 +33,7 @@ _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
 _QUESTION_SIGNS = ("asks_openly", "asks_when")
 
 
-class Exchange(NamedTuple):
+class NumberedExchange(NamedTuple):
     """A physician's turn with the reply, and its turn number."""
 
     number: int
@@ -50,17 +50,17 @@ class Claim(NamedTuple):
     text: str
 
 
-def exchanges(spoken: Sequence[Message]) -> list[Exchange]:
+def exchanges(spoken: Sequence[Message]) -> list[NumberedExchange]:
     """Return the exchanges of a dialogue in which both speakers say something."""
     turns = [(number, spoken[number - 1], message) for number, message in enumerate(spoken) if number]
     return [
-        Exchange(number, asked.content, answer.content)
+        NumberedExchange(number, asked.content, answer.content)
         for number, asked, answer in turns
         if (asked.role, answer.role) == (PHYSICIAN, PATIENT) and asked.content.strip() and answer.content.strip()
     ]
 
 
-def asked_and_answered(spoken: Sequence[Message]) -> list[Exchange]:
+def asked_and_answered(spoken: Sequence[Message]) -> list[NumberedExchange]:
     """Return the exchanges that end with a question and have a reply of more than one word."""
     return [one for one in exchanges(spoken) if one.asked.rstrip().endswith("?") and len(one.answer.split()) > 1]
 

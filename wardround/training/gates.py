@@ -25,7 +25,7 @@ from nodes.reconstruction.alignment import read_of_note, read_of_said
 from nodes.reconstruction.expected import answered, expected_rows
 from nodes.reconstruction.features import (
     Claim,
-    Exchange,
+    NumberedExchange,
     asked_and_answered,
     claim_rows,
     claims,
@@ -197,7 +197,7 @@ def cut(dialogues: Sequence[Dialogue]) -> Labelled:
 
 
 def _inserted(dialogue: Dialogue, dialogues: Sequence[Dialogue]) -> Iterator[Rows]:
-    invented = [Exchange(0, *line.split("|")) for line in _lines(_invented()["exchanges"])]
+    invented = [NumberedExchange(0, *line.split("|")) for line in _lines(_invented()["exchanges"])]
     places = [at for at, message in enumerate(dialogue.messages) if at and message.role == PHYSICIAN]
     rng = random.Random(dialogue.id)
     foreign = [each for other in dialogues if other.id != dialogue.id for each in asked_and_answered(other.spoken)[1:]]
