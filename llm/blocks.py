@@ -15,7 +15,7 @@ from llm.model_objects import OBJECT
 from llm.replies import each_value
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
-OWN = "default"
+SERVER_DEFAULT = "default"  # of a parameter: it is not sent
 Temperature = Annotated[float, Field(ge=0, le=2)] | Literal["default"]
 _MARKERS = "KEY, TOKEN, SECRET or PASSWORD"
 _NAME = re.compile(r"^[A-Za-z0-9_-]+$")

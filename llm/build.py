@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
-from llm.blocks import OWN, ModelBlock
+from llm.blocks import SERVER_DEFAULT, ModelBlock
 from llm.egress import keep_loopback_direct, stays
 from llm.errors import ModelSpecError
 from llm.failed_requests import brief
@@ -200,7 +200,9 @@ def _parameters(block: ModelBlock, settings: ModelSettings, without: Collection[
     other_server = spec.provider == "openai" and spec.base_url is not None
     if other_server and _NEWER_MAX_TOKENS not in without:
         refused.discard("max_tokens")
-    sent = {name: value for name, value in wanted.items() if value not in (None, OWN) and name not in refused}
+    sent = {
+        name: value for name, value in wanted.items() if value not in (None, SERVER_DEFAULT) and name not in refused
+    }
     if other_server and "max_tokens" in sent and "max_tokens" not in without:
         sent["extra_body"] = {"max_tokens": sent.pop("max_tokens"), **sent.get("extra_body", {})}
     return sent

@@ -47,7 +47,7 @@ Proposed = Annotated[
 ]
 
 
-class Conclusion(Strict):
+class WithProposal(Strict):
     """A proposal that sums up a text; base of analyses and reports."""
 
     proposal: Proposed
@@ -63,7 +63,7 @@ class Conclusion(Strict):
         return f"{text}\n{name}{mark('label', language)}{self.proposed(language, options)}"
 
 
-class Analysis(Conclusion):
+class Analysis(WithProposal):
     """One expert's analysis."""
 
     team: int = Field(description="Number of the team; the first is 1, and 0 means that there are no teams.")
@@ -76,7 +76,7 @@ class Analysis(Conclusion):
         return self.with_proposal(f"{self.expert}\n{self.analysis}", language, options)
 
 
-class Synthesis(Conclusion):
+class Synthesis(WithProposal):
     """The joint report of a panel or a team."""
 
     team: int
