@@ -80,6 +80,11 @@ async def silence_for(
     return await asyncio.to_thread(denial, words, language, facts)
 
 
+def requirement_of(action: Action | None, language: Language) -> str:
+    """Return what an action requires of the reply; without one (None), only to keep to the record."""
+    return load_prompt("saps/requirements", language).render({"action": action or ""})[1]
+
+
 @node
 async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Release the facts that the action allows, and file them with the action in the trace.
@@ -96,15 +101,10 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
     if context.result_gate == "strict":
         facts = [fact for fact in facts if not fact.is_result or fact in named_results]
     if action in EFFECTIVE.values():
-        kind = state["kind"]
-        view = LongTermView(words=dialogue[-1].text, kind=kind, facts=facts, language=language)
-        answer = await ask_in_turn(memory_bank, view, state, context)
-        chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
-        history = [fact for fact in chosen if not fact.is_result][: context.history_sentences or None]
-        facts = [fact for fact in facts if fact in history or (fact.is_result and fact in chosen)]
-        action = action if facts else INEFFECTIVE[kind]
+        facts = await _chosen(facts, state, context)
+        action = action if facts else INEFFECTIVE[state["kind"]]
     released, is_denied = [fact.text for fact in facts], action == INEFFECTIVE["inquiry"]
-    requirement = load_prompt("saps/requirements", context.prompt_language(language)).render({"action": action})[1]
+    requirement = requirement_of(action, context.prompt_language(language))
     event = Event(
         id=entry_id(context.scope, "saps", "released_memory", f"turn{turn_number(dialogue)}"),
         event="released_memory",
@@ -126,3 +126,13 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         "trace": file_event(event, context.trace_file),
     }
     return {**update, "dialogue_ended": "concluded"} if action == "Conclusion" else update
+
+
+async def _chosen(facts: Sequence[RecordSentence], state: TrackerState, context: Context) -> list[RecordSentence]:
+    """Return the facts that answer the doctor, in their order; of the histories, no more than ``history_sentences``."""
+    words, language = state["dialogue"][-1].text, state["presentation"].language
+    view = LongTermView(words=words, kind=state["kind"], facts=[*facts], language=language)
+    answer = await ask_in_turn(memory_bank, view, state, context)
+    chosen = [facts[number - 1] for number in dict.fromkeys(answer.numbers) if 1 <= number <= len(facts)]
+    history = [fact for fact in chosen if not fact.is_result][: context.history_sentences or None]
+    return [fact for fact in facts if fact in history or (fact.is_result and fact in chosen)]

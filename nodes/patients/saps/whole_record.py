@@ -7,10 +7,9 @@ from langgraph.runtime import Runtime
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.own_words import said_of
-from nodes.patients.saps.memory_bank import silence_for
+from nodes.patients.saps.memory_bank import requirement_of, silence_for
 from nodes.patients.saps.state_tracker import TrackerState, facts_on_record
 from nodes.state.patient_side import HeardState, turn_number
-from prompts import load_prompt
 
 
 def is_untracked(state: HeardState, context: Context) -> bool:
@@ -23,11 +22,10 @@ def is_untracked(state: HeardState, context: Context) -> bool:
 async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Release the whole record for the turn, with no requirement but to keep to it."""
     language, everything = state["presentation"].language, facts_on_record(state)
-    requirement = load_prompt("saps/requirements", runtime.context.prompt_language(language)).render({"action": ""})[1]
     return {
         "action": None,
         "released": [fact.text for fact in everything],
         "own_words": said_of(everything, state["patient_record"], language),
         "silence": await silence_for(state["dialogue"][-1].text, everything, language, runtime.context),
-        "requirement": requirement,
+        "requirement": requirement_of(None, runtime.context.prompt_language(language)),
     }
