@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cases.vocabulary import Language
@@ -76,46 +77,72 @@ async def ask(
     """
     spec = model_of(role.name, role.stage, settings.models, seat)
     asked = Asked(role, settings, settings.prompt_language(language), spec, pictures)
-    clock, usage, call = time.perf_counter(), Usage(), asked.new_call(place)
-    tell("call_started", call=call.id, stage=call.stage, role=call.role, model=spec)
+    entry = _Entry(settings, asked.new_call(place))
+    tell("call_started", call=entry.call.id, stage=role.stage, role=role.name, model=spec)
     most = asked.room
     while True:
         try:
             view, left_out = fitted(view, asked.size, most)
-            usage.left_out += left_out
-            call, question = await asked.prepared(call, view)
+            entry.usage.left_out += left_out
+            entry.call, question = await asked.prepared(entry.call, view)
         except PromptError as error:
-            _finish(call, clock, settings, usage, {"error": whole_text(f"{PROMPT_ERROR}: {error}")})
+            entry.finish(error=whole_text(f"{PROMPT_ERROR}: {error}"))
             raise
-        if question is not None and (known := _from_journal(role, view, call, settings)) is not None:
-            tell("call_ended", call=call.id, replayed=True)
+        if question is not None and (known := _from_journal(role, view, entry.call, settings)) is not None:
+            tell("call_ended", call=entry.call.id, replayed=True)
             return known
         try:
             with under_way() if question is not None else nullcontext():
-                answer = await _answered(asked, view, question, call, usage)
+                answer = await _answered(asked, view, question, entry.call, entry.usage)
         except AskError as error:
             if isinstance(error, ContextLengthError | NoRoomError):
                 most = RETRIED_AT * asked.size(view)
                 if fitted(view, asked.size, most)[1]:
                     continue
-            error.call, error.stage = call.id, call.stage
-            error.add_note(f"at {call.id}, model {spec}")
-            _finish(call, clock, settings, usage, {"error": whole_text(f"{error.reason}: {error}")})
+            error.call, error.stage = entry.call.id, role.stage
+            error.add_note(f"at {entry.call.id}, model {spec}")
+            entry.finish(error=whole_text(f"{error.reason}: {error}"))
             if isinstance(error, LimitError):
                 await others_answered()
             raise
         except asyncio.CancelledError:
-            if usage.attempts:  # what was sent may have been paid
-                note_cancelled(_finished(call, clock, settings, usage, {"error": _CANCELLED}))
+            if entry.usage.attempts:  # what was sent may have been paid
+                note_cancelled(entry.finished(error=_CANCELLED))
             raise
-        by_model = question is not None and not (usage.cached or is_rehearsal())
-        if by_model and (bare := _without_copied(asked, view, answer, usage)) is not None:
+        by_model = question is not None and not (entry.usage.cached or is_rehearsal())
+        if by_model and (bare := _without_copied(asked, view, answer, entry.usage)) is not None:
             view = bare
             continue
-        _finish(call, clock, settings, usage, {"answer": answer.model_dump(mode="json")})
+        entry.finish(answer=answer.model_dump(mode="json"))
         if by_model:
-            await keep_in_cache(answer, call, settings, usage)  # after it has been recorded
+            await keep_in_cache(answer, entry.call, settings, entry.usage)  # after it has been recorded
         return answer
+
+
+@dataclass
+class _Entry:
+    """The entry of a call in the trace as it comes about, with what the call has used so far."""
+
+    settings: ModelSettings
+    call: Call
+    usage: Usage = field(default_factory=Usage)
+    clock: float = field(default_factory=time.perf_counter)
+
+    def finished(self, **outcome: Any) -> Call:
+        """Return the whole entry, with the ``answer`` or the ``error``, and the usage of earlier tries."""
+        call, usage, settings = self.call, self.usage, self.settings
+        used = (usage.input_tokens, usage.output_tokens)
+        cost = 0.0 if usage.cached else cost_of(call.model, *used, settings, call.started)
+        seconds = time.perf_counter() - self.clock
+        return with_earlier_tries(call.model_copy(update={"seconds": seconds, "cost": cost, **vars(usage), **outcome}))
+
+    def finish(self, **outcome: Any) -> None:
+        """Add the whole entry to the trace and the journal, and tell the watchers."""
+        finished = self.finished(**outcome)
+        record(finished, self.settings.trace_file)
+        note(finished)
+        told = {"stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached"}
+        tell("call_ended", call=finished.id, failed=finished.error is not None, **finished.model_dump(include=told))
 
 
 async def _answered(
@@ -199,17 +226,3 @@ def _parsed(given: Any) -> Any:
         return json.loads(given) if isinstance(given, str) and given.lstrip().startswith("{") else given
     except ValueError:
         return given
-
-
-def _finished(call: Call, clock: float, settings: ModelSettings, usage: Usage, outcome: dict[str, Any]) -> Call:
-    cost = 0.0 if usage.cached else cost_of(call.model, usage.input_tokens, usage.output_tokens, settings, call.started)
-    seconds = time.perf_counter() - clock
-    return with_earlier_tries(call.model_copy(update={"seconds": seconds, "cost": cost, **vars(usage), **outcome}))
-
-
-def _finish(call: Call, clock: float, settings: ModelSettings, usage: Usage, outcome: dict[str, Any]) -> None:
-    finished = _finished(call, clock, settings, usage, outcome)
-    record(finished, settings.trace_file)
-    note(finished)
-    told = {"stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached"}
-    tell("call_ended", call=call.id, failed=finished.error is not None, **finished.model_dump(include=told))
