@@ -80,15 +80,8 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
 
     A diagnosis and treatment told in the dialogue are kept, even if other cases are recalled by its end.
     """
-    chart = view.chart
-    language = chart.presentation.language
-    talk, _ = sorted_replies(chart)
-    found = results_told(chart)
-    entry = chart.presentation
-    greeting = load_words("ai_hospital/words", language)["profile"]["statement"].partition("{}")[0]
-    opening = entry.chief_complaint.removeprefix(greeting)
-    complaint = mark("space", language).join(_statements([opening], language)) or opening
-    full_chart = replace(with_results_told(chart), presentation=entry.model_copy(update={"chief_complaint": complaint}))
+    chart, language = view.chart, view.chart.presentation.language
+    full_chart = _as_found(chart)
     similar = seen_now(view.neighbours, full_chart)
     diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)
     assert isinstance(diagnosis, Diagnosis)
@@ -97,19 +90,33 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     diagnosed = replace(full_chart, diagnosis=Diagnosis(names=names, basis=diagnosis.basis))
     treatment = majority(TREATMENT, diagnosed, similar, TREATMENT.options(chart, Context()), None, view.seat)
     assert isinstance(treatment, Treatment)
-    history = [entry.past_history, entry.personal_history, entry.family_history]
     results = labelled_results({**chart.results, **chart.reports}, language)
-    said = entry.chief_complaint.rstrip(".。")
-    talk = [text for text in talk if not text.rstrip(".。").endswith(said)]  # the complaint again, with a greeting
-    texts = (entry.chief_complaint, entry.present_illness, *talk, *history)
-    told = mark("space", language).join(with_full_stop(text, language) for text in _statements(texts, language))
     return FinalReport(
-        symptoms=load_words("consultation/words", language)["doctor"]["reported"].format(told),
-        examinations="\n".join([*results, *found]),
+        symptoms=load_words("consultation/words", language)["doctor"]["reported"].format(_told_by(chart)),
+        examinations="\n".join([*results, *results_told(chart)]),
         diagnosis=names,
         basis=diagnosis.basis,
         treatment=plan or mark("listed", language).join(labels(treatment.items, language)),
     )
+
+
+def _as_found(chart: Chart) -> Chart:
+    """Return the chart with the results told in the dialogue, and the complaint without its greeting."""
+    entry, language = chart.presentation, chart.presentation.language
+    greeting = load_words("ai_hospital/words", language)["profile"]["statement"].partition("{}")[0]
+    opening = entry.chief_complaint.removeprefix(greeting)
+    complaint = mark("space", language).join(_statements([opening], language)) or opening
+    return replace(with_results_told(chart), presentation=entry.model_copy(update={"chief_complaint": complaint}))
+
+
+def _told_by(chart: Chart) -> str:
+    """Return what the patient told, as one text: complaint, present illness, replies, and what history is known."""
+    entry, (talk, _) = chart.presentation, sorted_replies(chart)
+    complaint = entry.chief_complaint.rstrip(".。")
+    talk = [text for text in talk if not text.rstrip(".。").endswith(complaint)]  # the complaint again, with a greeting
+    history = (entry.past_history, entry.personal_history, entry.family_history)
+    told = _statements((entry.chief_complaint, entry.present_illness, *talk, *history), entry.language)
+    return mark("space", entry.language).join(with_full_stop(text, entry.language) for text in told)
 
 
 def _statements(texts: Iterable[str], language: Language) -> list[str]:
