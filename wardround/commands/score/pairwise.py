@@ -240,22 +240,7 @@ def _duels(
 def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, str]) -> Iterator[Verdict]:
     """Yield people's choices, with the names of the doctors and cases here."""
     for file in files:
-        if file.suffix == ".jsonl" and "model1" not in Source(file).first:  # the authors' form may be in lines, too
-            outcomes: dict[tuple[str, Key], dict[str, int]] = {}
-            for mark in read_marks(file):
-                if mark.scale == "pairwise":
-                    outcomes.setdefault((mark.rater, mark.item), {})[mark.question] = -mark.value
-            found = [
-                each
-                for (rater, (one, other, case, epoch)), given in outcomes.items()
-                for each in verdicts_by_view(of_epoch(case, epoch), one, other, given, rater)
-            ]
-            if not found:
-                refuse(f"{file}: no judgements on scale pairwise")
-        else:
-            found, problems = read_choices(file)
-            refuse_records(problems)
-        known, unknown = named(found, names)
+        known, unknown = named(_chosen_in(file), names)
         if unknown:
             refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
         seen: Counter[tuple[str, ...]] = Counter()
@@ -266,6 +251,26 @@ def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, 
             times = max(seen[each] for each in asked)
             repeat = f" ({times})" if times > 1 else ""
             yield replace(one, case=case_of.get(one.case, one.case), rater=f"{one.rater or file.stem}{repeat}")
+
+
+def _chosen_in(file: Path) -> list[Verdict]:
+    """Return people's choices in a file: ratings of `wardround rate`, or as :func:`read_choices` reads them."""
+    if file.suffix != ".jsonl" or "model1" in Source(file).first:  # the authors' form may be in lines, too
+        found, problems = read_choices(file)
+        refuse_records(problems)
+        return found
+    outcomes: dict[tuple[str, Key], dict[str, int]] = {}
+    for mark in read_marks(file):
+        if mark.scale == "pairwise":
+            outcomes.setdefault((mark.rater, mark.item), {})[mark.question] = -mark.value
+    rated = [
+        each
+        for (rater, (one, other, case, epoch)), given in outcomes.items()
+        for each in verdicts_by_view(of_epoch(case, epoch), one, other, given, rater)
+    ]
+    if not rated:
+        refuse(f"{file}: no judgements on scale pairwise")
+    return rated
 
 
 def _with_majority(given: Mapping[Rater, list[Verdict]]) -> dict[Rater, list[Verdict]]:
