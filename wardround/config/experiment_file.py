@@ -98,33 +98,22 @@ def read_sweep(
     for name in variants:
         _check_name(f"{file}: variants", name)
     swept = {*grid, *(place for settings in variants.values() for place in settings)}
-    if "judges" in (models or {}):
-        how = "`--set judges.default=SPEC`" if origin == COMMAND_LINE else "settings={'judges.default': SPEC}"
-        raise ConfigurationError(f"{origin}: judges are set by {how}, not among the models")
-    given = _command_line_settings(overrides, models or {}, origin)
+    models = models or {}
+    given = _command_line_settings(overrides, models, origin)
     if plugins and isinstance(listed := base.get(("plugins",), ([], origin))[0], list):
         base[("plugins",)] = ([*listed, *plugins], origin)
     _check_not_swept(given, base, swept, file)
     _check_not_in_grid(base, variants, grid, file)
     fixed = _fixed(sweeping, swept, file)
     blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
-    for where, model_map in ((origin, models or {}), (f"{file}: fixed", fixed)):
-        try:
-            check_models(model_map, blocks)
-        except ModelSpecError as error:
-            raise ConfigurationError(f"{where}: {error}") from error
+    _check_specs({origin: models, f"{file}: fixed": fixed}, blocks)
     settings = _run_settings(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
     runs = {
         name: _validate(run_settings, file)
         for name, run_settings in _with_fixed(settings, sweeping.fixed, file).items()
     }
     check_distinct(runs, str(file))
-    models_given = {*fixed.values()}.union(*map(given_models, (base, *settings.values())))
-    for place, (_, written_in) in base.items():
-        if (block := block_at(place)) and block not in models_given and written_in == str(file):
-            raise ConfigurationError(
-                f"{file}: model.{block}: not used in [models] or [judges]; use it for a role, or remove it"
-            )
+    _check_blocks_used(base, {*fixed.values()}.union(*map(given_models, (base, *settings.values()))), file)
     if sweeping.tables and not overrides.get("mixed", sweeping.mixed):
         check_rows(runs, str(file), swept)
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
@@ -238,6 +227,9 @@ def _sweeping(settings: Settings, file: Path | None) -> Sweeping:
 
 def _command_line_settings(overrides: Mapping[str, Any], models: Mapping[str, str], origin: str) -> Settings:
     """Return the command line's settings by place; except `mixed`, it may set nothing that defines the sweep."""
+    if "judges" in models:
+        how = "`--set judges.default=SPEC`" if origin == COMMAND_LINE else "settings={'judges.default': SPEC}"
+        raise ConfigurationError(f"{origin}: judges are set by {how}, not among the models")
     given: Settings = {place_of(key): (value, origin) for key, value in overrides.items() if key != "mixed"}
     given |= {("models", role): (spec, origin) for role, spec in models.items()}
     if hits := [place for place in given if place[0] in Sweeping.model_fields]:
@@ -248,6 +240,24 @@ def _command_line_settings(overrides: Mapping[str, Any], models: Mapping[str, st
         )
         raise ConfigurationError(f"{origin}: {'.'.join(hits[0])}: can only be set in an experiment file{other}")
     return given
+
+
+def _check_specs(models: Mapping[str, Mapping[str, str]], blocks: Collection[str]) -> None:
+    """Refuse a spec that names no model, given the model maps by where they were written, and the names of blocks."""
+    for where, model_map in models.items():
+        try:
+            check_models(model_map, blocks)
+        except ModelSpecError as error:
+            raise ConfigurationError(f"{where}: {error}") from error
+
+
+def _check_blocks_used(base: Settings, models: Collection[str], file: Path | None) -> None:
+    """Refuse a [model.NAME] block of the file that is among no models of a run."""
+    for place, (_, written_in) in base.items():
+        if (block := block_at(place)) and block not in models and written_in == str(file):
+            raise ConfigurationError(
+                f"{file}: model.{block}: not used in [models] or [judges]; use it for a role, or remove it"
+            )
 
 
 def _check_not_swept(given: Settings, base: Settings, swept: Collection[Place], file: Path | None) -> None:
