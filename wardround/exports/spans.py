@@ -22,6 +22,8 @@ from wardround.store.result import Result
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.trace import Tracer
 
 
 def write_spans(runs: Sequence[RecordedRun], to: str, *, content: bool = False) -> int:
@@ -74,16 +76,14 @@ def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
     return sent
 
 
-def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["ReadableSpan"]:
-    from opentelemetry import trace
+def _tracing(run: RecordedRun, case_key: str) -> "tuple[Tracer, InMemorySpanExporter]":
+    """Return a tracer whose ids depend on the case alone, and what keeps its spans."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from opentelemetry.sdk.trace.id_generator import IdGenerator
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-
-    case_key = f"{run.manifest['run']}/{result.case_id}/{result.epoch}"
 
     class Ids(IdGenerator):
         def __init__(self) -> None:
@@ -99,7 +99,13 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
     resource = Resource({"service.name": "wardround", "wardround.run": run.name})
     provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, id_generator=Ids(), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracer = provider.get_tracer("wardround")
+    return provider.get_tracer("wardround"), exporter
+
+
+def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["ReadableSpan"]:
+    from opentelemetry import trace
+
+    tracer, exporter = _tracing(run, f"{run.manifest['run']}/{result.case_id}/{result.epoch}")
     calls = run.trace(result).calls
 
     def open_span(
