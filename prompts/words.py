@@ -113,6 +113,8 @@ def _check_words(where: str, words: Any, pattern: Any) -> None:
         raise PromptError(f"{where}: expected a {type(pattern).__name__}, as in English, found {words!r}")
     elif unknown := _placeholders(words) - _placeholders(pattern):
         raise PromptError(f"{where} has placeholders that are not filled: {joined(unknown)}")
+    elif isinstance(words, str) and "{}" in pattern and "{}" not in words:
+        raise PromptError(f"{where} has no {{}}, where the English one says what it is about: {pattern!r}")
 
 
 def _placeholders(words: Any) -> set[str]:

@@ -112,6 +112,7 @@ def test_a_language_that_lacks_a_file_a_section_or_a_key_is_refused_by_its_name(
             ("{}", "{tests}"),
             r"medchain/words \(xx\).* placeholders that are not filled: \{tests\}",
         ),
+        ("medchain/words.toml", ("{}", ""), r"medchain/words \(xx\): .* has no \{\}, where the English one says what"),
     ):
         broken = write_made_up(tmp_path / f"{file}{message}".replace("/", "_").replace("\\", "")) / MADE_UP / file
         if fault is None:
