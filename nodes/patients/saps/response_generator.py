@@ -16,7 +16,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
 from nodes.offline.record_answers import Silence, facts_for, told_now
-from nodes.patients.saps.state_tracker import Action
+from nodes.patients.saps.state_tracker import EFFECTIVE, INEFFECTIVE, Action
 from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.patient_side import HeardState
 from prompts import load_words, mark
@@ -72,7 +72,9 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
     own_words = [(section, said) for section, said in own_words if said]
     phrases = load_words("consultation/words", view.language)["patient"]
     if not own_words:
-        action = view.action or "Ineffective Inquiry"
+        # All that is released may be left unsaid: that nothing was recorded ("social history not provided").
+        silent: dict[Action | None, Action] = {EFFECTIVE[kind]: INEFFECTIVE[kind] for kind in EFFECTIVE}
+        action = silent.get(view.action, view.action) or "Ineffective Inquiry"
         text = load_words("saps/words", view.language)[action.lower().replace(" ", "_")]
         if action == "Ineffective Inquiry" and view.silence != "nothing":
             text = phrases[view.silence]

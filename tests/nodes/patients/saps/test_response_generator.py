@@ -43,6 +43,17 @@ def test_by_rule_the_patient_does_what_the_action_requires(
 
 
 @LANGUAGES
+@pytest.mark.parametrize("action", ["Effective Inquiry", "Effective Advice"])
+def test_by_rule_a_patient_who_leaves_all_that_is_released_unsaid_cannot_tell(
+    action: Action, language: Language
+) -> None:
+    """Asked for the habits of "social history not provided", the patient had no words, and the case was lost."""
+    phrases = load_words("consultation/words", language)["patient"]
+    expected = {"Effective Inquiry": "untold", "Effective Advice": "followed"}
+    assert said(action, language, [""], silence="untold") == phrases[expected[action]]
+
+
+@LANGUAGES
 @pytest.mark.parametrize("action", ["Initialization", "Effective Inquiry", "Effective Advice"])
 def test_by_rule_the_patient_quotes_what_is_released_and_nothing_else(action: Action, language: Language) -> None:
     joint = " " if language == "en" else ""
