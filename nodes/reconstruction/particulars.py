@@ -201,7 +201,7 @@ def other_address(parsed: ParsedDialogue) -> Iterator[Finding]:
 
     Those who speak for the patient may be of the other sex: the physician then says "she" or "he" as often as "you".
     """
-    sex = demographics(parsed.dialogue.note, brief=True).sex or _sex_by_pronouns(parsed.dialogue.note)
+    sex = demographics(parsed.dialogue.note, brief=True).sex or _sex_of_all_pronouns(parsed.dialogue.note)
     if sex is None:
         return
     heard = " ".join(message.content for message in parsed.dialogue.spoken if message.role == PHYSICIAN)
@@ -233,7 +233,7 @@ def _as_the_other_sex(parsed: ParsedDialogue, other: Sex, sex: Sex) -> str | Non
     return None
 
 
-def _sex_by_pronouns(note: str) -> Sex | None:
+def _sex_of_all_pronouns(note: str) -> Sex | None:
     """Return the sex of the note's pronouns, if all are of one sex."""
     found = [sex for sex in OTHER_SEX.values() if _PATTERNS[f"pronoun_{sex}"].search(note)]
     return found[0] if len(found) == 1 else None

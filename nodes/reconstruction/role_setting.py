@@ -47,7 +47,7 @@ def roles_of(note: Note) -> RoleSetting:
     # The family history may state a relative's age.
     about = " ".join(line for name, lines in sections.items() if name != "family_history" for line in lines)
     stated = demographics(person, brief=True) if person else demographics(about)
-    sex = stated.sex or _sex_by_pronouns(note.text.partition("\nFamily history")[0])
+    sex = stated.sex or _sex_of_most_pronouns(note.text.partition("\nFamily history")[0])
     if (stated.age_years is not None and stated.age_years < ANSWERS_FROM) or (
         stated.age_years is None and _PATTERNS["child"].search(about)
     ):
@@ -64,7 +64,8 @@ async def set_roles(state: NoteState, runtime: Runtime[Context]) -> dict[str, An
     return {"roles": roles_of(state["note"])}
 
 
-def _sex_by_pronouns(text: str) -> Sex | None:
+def _sex_of_most_pronouns(text: str) -> Sex | None:
+    """Return the sex of more pronouns than are of the other, None if they are as many."""
     female = len(re.findall(r"\b(?:she|her|herself)\b|女", text, re.IGNORECASE))
     male = len(re.findall(r"\b(?:he|his|him|himself)\b|男", text, re.IGNORECASE))
     return None if female == male else "female" if female > male else "male"
