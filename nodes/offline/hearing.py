@@ -34,6 +34,7 @@ from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_f
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.offline") / "hearing.npz"))
+_PATTERNS = patterns("cases", "vocabularies/patterns")
 NO_ORDER = "none"
 # Minimum probabilities: that words are an order, of its most probable test, and of that test beside a named one.
 _MIN_ORDER, _MIN_TEST, _MIN_TEST_BESIDE_NAMED = 0.6, 0.4, 0.6
@@ -107,7 +108,7 @@ def _named_not_ordered(words: str) -> Iterator[Span]:
             continue
         clauses = [match for match in _CLAUSE.finditer(asked, start, end) if is_within(match.span(), named)]
         parts = [*sentence.split(":"), *(clause.group() for clause in clauses)]
-        threshold = _MIN_NAMED_ORDER_NOT_NOW if _patterns()["not_now"].search(sentence) else _MIN_NAMED_ORDER
+        threshold = _MIN_NAMED_ORDER_NOT_NOW if _PATTERNS["not_now"].search(sentence) else _MIN_NAMED_ORDER
         if not any(_order_probability("named_order", [part.strip()])[0] >= threshold for part in parts if part.strip()):
             yield start, end
 
@@ -116,7 +117,7 @@ def _is_bare(folded: str, sentence: Span, named: Sequence[Span]) -> bool:
     """Whether a sentence has little beside names of tests and parts of the body: "Please get an MRI of the knee"."""
     parts_imaged = [(at, of.end()) for at, end in named for of in picture_of(folded[at:end]).finditer(folded, at)]
     beside = "".join(folded[at] for at in range(*sentence) if not is_within((at, at + 1), [*named, *parts_imaged]))
-    return _patterns()["beside_names"].fullmatch(beside) is not None
+    return _PATTERNS["beside_names"].fullmatch(beside) is not None
 
 
 def heard_items(words: str) -> set[str]:
@@ -144,14 +145,14 @@ def is_for_the_patient_to_do(words: str) -> bool:
 
     An order that examines several parts, or names a test in a sentence with the doctor's own act, is an examination.
     """
-    ordered, folded, doctors_act = heard_tests(words), normalise(words), _patterns()["doctors_own_act"]
+    ordered, folded, doctors_act = heard_tests(words), normalise(words), _PATTERNS["doctors_own_act"]
     named = [place for place in ordered_tests(words) if place in ordered]
-    is_own = doctors_act.search(words) or not _patterns()["patients_act"].search(words)
+    is_own = doctors_act.search(words) or not _PATTERNS["patients_act"].search(words)
     is_own = is_own or any(
         doctors_act.search(folded[start:end]) and is_within((start, end), [place[:2] for place in named])
         for start, end in order_sentences(folded)
     )
-    several = len({test.item for *_, test in named}) > 1 and _patterns()["examines"].search(folded)
+    several = len({test.item for *_, test in named}) > 1 and _PATTERNS["examines"].search(folded)
     return not (is_own or several) and all(is_by_hand(test) for *_, test in ordered)
 
 
@@ -166,8 +167,8 @@ def weighed_sentences(words: str) -> Iterator[Span]:
     asked, no_orders = with_mark(words), denied(words)
     for start, end in order_sentences(asked):
         sentence = asked[start:end]
-        unproposed = sentence.rstrip().endswith("?") and not _patterns()["proposes"].search(sentence)
-        if not (unproposed or any(_patterns()[name].search(sentence) for name in ("of_what_was", "not_now"))):
+        unproposed = sentence.rstrip().endswith("?") and not _PATTERNS["proposes"].search(sentence)
+        if not (unproposed or any(_PATTERNS[name].search(sentence) for name in ("of_what_was", "not_now"))):
             start += sentence.rfind(":") + 1  # skip the speaker's name, or the heading of a list
             if not is_within((start, end), no_orders):
                 yield start, min(end, len(folded))
@@ -187,7 +188,7 @@ def weighed(words: str) -> Iterator[tuple[Span, list[Span]]]:
             if len(folded[start:end].strip()) >= _MIN_LENGTH[folded[start:end].isascii()]
             and not is_within((start, end), named)
         ]
-        if parts and not _patterns()["on_file"].search(folded[first:last]):
+        if parts and not _PATTERNS["on_file"].search(folded[first:last]):
             yield (first, last), [*dict.fromkeys([(first, last), *parts])]
 
 
@@ -215,7 +216,7 @@ def _classified(folded: str, sentence: Span, places: Sequence[Span], named: Sequ
         if orders[at] >= (_MIN_ORDER_OF_WHOLE if is_whole(test) else _MIN_ORDER)
         and probabilities[at] >= (_MIN_TEST_BESIDE_NAMED if named else _MIN_TEST)
     ]
-    if not _patterns()["examines"].search(folded[slice(*sentence)]):
+    if not _PATTERNS["examines"].search(folded[slice(*sentence)]):
         candidates = [each for each in candidates if not is_by_hand(each[1][2])]
     parts = [place for _, place in candidates if place[:2] != sentence]
     if named:
@@ -255,7 +256,3 @@ def _weights() -> dict[str, Any]:
             "test": stored["test"].astype(np.float32),
             "test_labels": stored["test_labels"].tolist(),
         }
-
-
-def _patterns() -> Any:
-    return patterns("cases", "vocabularies/patterns")
