@@ -7,7 +7,7 @@ from cases.vocabulary import Language, label, normalise
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.interview import next_in_order
 from nodes.offline.places import order_of, usual_pictures
-from nodes.offline.votes import MAJORITY_SHARE, weights
+from nodes.offline.votes import MAJORITY_SHARE, SECTIONS, weights
 from nodes.offline.whole_picture import results_told, seen_now, with_results_told
 from nodes.state.chart import Chart, said_by
 from nodes.workflow.stages import AUXILIARY, DIAGNOSIS
@@ -53,11 +53,11 @@ def _diagnosis_steps(
     """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named.
 
     The tests are those of similar cases and of the place of the complaint, without those whose results were told, and
-    without an X-ray after a CT or MRI; routine once more if none is left.
+    without a further X-ray, CT or MRI after a CT or MRI; routine once more if none is left.
     """
     words = load_words("clini_eval/words", language)["physician"]
     told = {test.item for line in results_told(chart) for test in named_tests(line)}
-    told |= {"X-ray"} if told & {"CT", "MRI"} else set()
+    told |= {"X-ray", *SECTIONS} if told & {*SECTIONS} else set()
     shares = weights(AUXILIARY, chart, neighbours)
     usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
     tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS]

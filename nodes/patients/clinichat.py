@@ -22,6 +22,7 @@ from nodes.asking import ask_in_turn
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.own_words import said_of
+from nodes.offline.places import called_by_doctors
 from nodes.offline.record_answers import answer_from_record, wants_examination
 from nodes.patients.filed_results import look_up
 from nodes.state.chart import EarlierTurns, Turn
@@ -98,7 +99,11 @@ def reply_by_rule(view: ClinichatPatientView) -> ClinichatReply:
     asks_for_all = asks and not named and _PATTERNS["asks_for_results"].search(view.question)
     if asks_for_all or wants_examination(view.question):
         colon = mark("label", view.language)
-        lines = view.filed if named else [f"{item}{colon}{text}" for item, text in view.results.items()]
+        lines = (
+            view.filed
+            if named
+            else [f"{called_by_doctors(item, view.language)}{colon}{text}" for item, text in view.results.items()]
+        )
         if lines or not asks:
             unknown = load_words("consultation/words", view.language)["patient"]["untold"]
             return ClinichatReply(occasion="results", text="\n".join([*lines, words["results"]]) if lines else unknown)

@@ -97,6 +97,9 @@ def test_no_x_ray_is_asked_for_after_a_ct_and_no_picture_where_eyes_suffice() ->
     chart = asked("en", ("How long?", "A day."), (results, "CT: Air on the left.\nBlood Test: Normal."))
     done, _ = interview_to_the_plan(chart, [lung(number) for number in range(5)], 2)
     assert "X-ray" not in done
+    chart = asked("en", ("How long?", "A day."), (results, "MRI: Air on the left.\nBlood Test: Normal."))
+    done, _ = interview_to_the_plan(chart, [lung(number) for number in range(5)], 2)
+    assert "X-ray" not in done and "CT" not in done
     of_the_mind = chart.presentation.model_copy(update={"chief_complaint": "I have hardly slept and hear voices."})
     untold = replace(asked("en", ("How long?", "A day."), (results, "Not yet.")), presentation=of_the_mind)
     assert "X-ray" not in interview_to_the_plan(untold, [], 2)[0]
