@@ -40,6 +40,12 @@ Language = Annotated[
 
 # Soft hyphens and zero-width characters, which come along with text of web pages.
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+# Wide letters and digits, and spaces that do not break, as usual ones.
+USUAL_SIGNS = (
+    INVISIBLE
+    | {full: full - 0xFEE0 for full in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+    | dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), " ")
+)
 _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
 
 

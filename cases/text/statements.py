@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cases.text.sentences import sentences
 from cases.text.words import HAN, chinese_words, stem
-from cases.vocabulary import word_list
+from cases.vocabulary import USUAL_SIGNS, word_list
 
 _DIGIT = re.compile("[0-9]")
 
@@ -58,6 +58,9 @@ _MARKS |= {"han": f"(?:(?!{_HAN_MARK})[{HAN}])+", "word": f"(?:[^\\W_{HAN}])+", 
 _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _MARKS.items()), re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _POSSESSIVE = re.compile(r"(?<=[a-z])'s\b", re.IGNORECASE)
+_POWER = re.compile("(?<=10)[⁰¹²³⁴-⁹]+")  # else 10⁹ is 109
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_SPELLED_UNITS = [(re.compile(spelled, re.IGNORECASE), unit) for spelled, unit in _WRITTEN["units"].items()]
 _PREFIX_NON = re.compile(r"\bnon[- ](?=[a-z])", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:[(（]?[0-9]{1,2}[)）、．.](?![0-9])|[-•*·①-⑳])\s*")
 
@@ -67,7 +70,7 @@ def statements(text: str) -> list[str]:
 
     Headings (ending in a colon) and parts without letters are dropped.
     """
-    parts = (part for sentence in sentences(text) for part in re.split("[;；]", sentence))
+    parts = (part for sentence in sentences(text.translate(USUAL_SIGNS)) for part in re.split("[;；]", sentence))
     bare = (_LIST_MARK.sub("", part).strip().rstrip("。！？!?.").rstrip() for part in parts)
     return [part for part in bare if not part.endswith((":", "：")) and any(map(str.isalpha, part))]
 
@@ -93,8 +96,12 @@ def clause_texts(sentence: str) -> list[str]:
 
 
 def _folded(sentence: str) -> str:
-    text = _PREFIX_NON.sub("non", _POSSESSIVE.sub("", unicodedata.normalize("NFKC", sentence).replace("’", "'")))
-    return re.sub(r"\s+", " ", text)
+    raised = _POWER.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", sentence.translate(USUAL_SIGNS))
+    text = unicodedata.normalize("NFKC", raised).replace("’", "'")
+    text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
+    for pattern, unit in _SPELLED_UNITS:
+        text = pattern.sub(unit, text)
+    return re.sub(r"\s+", " ", _PREFIX_NON.sub("non", _POSSESSIVE.sub("", text)))
 
 
 class _Reader:

@@ -12,7 +12,7 @@ from cases.text.words import stem
 from cases.vocabulary import EXAMINATION_ITEMS, word_list
 from scoring.metrics.opposites import ROOT, Clause, alike
 
-_GROUPS = ("plain", "findings", "places", "degrees")
+_GROUPS = ("plain", "findings", "places", "measured", "degrees")
 _WITH = re.compile(r"\bwith\b|\b(?=without\b)|伴(?!随)", re.IGNORECASE)
 _LABEL = re.compile(f"^(?:{'|'.join(re.escape(name) for term in EXAMINATION_ITEMS.terms for name in term.names)})[:：]")
 

@@ -86,6 +86,25 @@ def is_contrary(one: Clause, other: Clause) -> bool:
     return any(not poles[here][0].isdisjoint(poles[1 - here][1]) for here in (0, 1))
 
 
+def names_another_organ(one: Clause, other: Clause) -> bool:
+    """Whether both clauses name organs, and none of one is named in the other."""
+    named = _organs(one.text), _organs(other.text)
+    return all(named) and named[0].isdisjoint(named[1])
+
+
+@lru_cache(maxsize=4096)
+def _organs(text: str) -> frozenset[str]:
+    chinese = has_chinese(text)
+    found = re.findall(_organ(chinese), text.casefold())
+    return frozenset(found if chinese else (each.rstrip("s") for each in found))
+
+
+@cache
+def _organ(chinese: bool) -> re.Pattern[str]:
+    organs = word_list("finding_terms")["organs"]
+    return re.compile(organs["zh"] if chinese else rf"\b(?:{organs['en']})\b")
+
+
 @lru_cache(maxsize=4096)
 def _poles(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return of which pairs of opposites a text has the first word, and of which the second, but not both."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from cases.text.statements import Mention
 from cases.text.words import has_chinese
 from scoring.metrics.content import Window, agreeing_in, clauses_of, stated
-from scoring.metrics.opposites import Clause, has_opposite, is_contrary
+from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ
 from scoring.metrics.samples import mean
 
 SAME_MEANING = 0.55  # cosine similarity of two clauses
@@ -102,11 +102,12 @@ def likeness(clause: Clause, others: Sequence[Clause]) -> float:
 
 
 def agrees(one: Clause, other: Clause) -> bool:
-    """Whether what must match of two clauses does: whether anything is denied, the numbers and the sides."""
+    """Whether what must match of two clauses does: whether anything is denied, the numbers, the sides and the organ."""
     return (
         bool(one.mentions and other.mentions)
         and one.denied == other.denied
         and one.numbers <= other.numbers
+        and not names_another_organ(one, other)
         and (not (one.sides and other.sides) or one.sides <= other.sides)
     )
 

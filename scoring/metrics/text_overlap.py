@@ -15,21 +15,16 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cases.text.words import HAN, jieba, language_of
-from cases.vocabulary import INVISIBLE
+from cases.vocabulary import USUAL_SIGNS
 
 _WORD = re.compile(rf"[^\W_{HAN}]+")
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
 # rouge-chinese ends a sentence here (a closing quotation mark is part of it).
 _CHINESE_SENTENCE_END = re.compile(r"([。！？?]|\.{6})([^”’])")
 # Invisible and look-alike characters, which are mapped to what they look like.
-_DISGUISES = (
-    INVISIBLE
-    | {
-        ord(full): ord(full) - 0xFEE0
-        for full in map(chr, (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B)))
-    }
-    | str.maketrans("асеорхуѕіјһԁАВЕКМНОРСТХ\u00b5", "aceopxysijhdABEKMHOPCTX\u03bc")  # micro sign, Greek mu
-)
+_DISGUISES = USUAL_SIGNS | str.maketrans(
+    "асеорхуѕіјһԁАВЕКМНОРСТХ\u00b5", "aceopxysijhdABEKMHOPCTX\u03bc"
+)  # micro sign, Greek mu
 
 
 class Overlap(NamedTuple):

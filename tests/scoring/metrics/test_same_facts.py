@@ -1,0 +1,73 @@
+"""The judges by rule read the same facts however they are typed, and no other measure, organ or degree as the same."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import load_cases
+from scoring.consultation import reference_parts
+from scoring.metrics.claims import entailed, stated_share
+
+PARTS = ("symptoms", "examinations", "basis", "treatment")
+TEXTS = [text for case in load_cases("builtin")[::12] for part in PARTS if (text := reference_parts(case)[part])]
+WIDE = {sign: sign + 0xFEE0 for sign in map(ord, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")}
+
+
+def spaced_hard(text: str) -> str:
+    return text.replace(" ", "\u00a0")
+
+
+def wide(text: str) -> str:
+    return text.translate(WIDE)
+
+
+def with_invisible(text: str) -> str:
+    return "\u200b".join((text[:7], text[7:20], text[20:]))
+
+
+@given(st.sampled_from(TEXTS), st.sampled_from([spaced_hard, wide, with_invisible]))
+def test_spaces_wide_signs_and_invisible_ones_change_nothing(text: str, typed: Callable[[str], str]) -> None:
+    assert stated_share(typed(text), text) == stated_share(text, typed(text)) == 1.0
+
+
+@given(st.sampled_from(TEXTS))
+def test_to_say_it_twice_changes_nothing(text: str) -> None:
+    assert stated_share(f"{text}\n{text}", text) == stated_share(text, f"{text}\n{text}") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("White cell count 15.2×10⁹/L", "WBC 15.2 x 10^9/L"),
+        ("Blood pressure 150/95 mmHg", "BP 150/95 mm Hg"),
+        ("血压150/95 mmHg", "血压150／95毫米汞柱"),
+        ("1,500 mL of blood", "1500 ml of blood"),
+        ("Temperature 39.2 °C", "Temperature 39.2 degrees"),
+        ("体温39.2℃", "体温39.2度"),
+        ("Hemoglobin 82 g/L", "Hb 82 g/L"),
+        ("血红蛋白82 g/L", "血红蛋白82克/升"),
+        ("布洛芬400 mg", "布洛芬400毫克"),
+        ("a 12 mm nodule", "a nodule of twelve millimeters"),
+        ("CRP 12 mg/L", "C-reactive protein 12 mg/L"),
+    ],
+)
+def test_units_numbers_and_abbreviations_are_read_however_they_are_written(one: str, other: str) -> None:
+    assert stated_share(one, other) == stated_share(other, one) == 1.0
+    assert entailed([one], other) == entailed([other], one) == [True]
+
+
+@pytest.mark.parametrize(
+    ("claim", "report"),
+    [
+        ("双肺呼吸音清。", "双肺呼吸音不清。"),
+        ("肝脏增大。", "脾脏增大。"),
+        ("肝脏增大。", "肝脏大小正常。"),
+        ("White cell count 15.2×10⁹/L", "White cell count 5.2×10⁹/L"),
+        ("1,500 mL of blood", "500 mL of blood"),
+    ],
+)
+def test_another_organ_degree_or_number_is_not_the_same(claim: str, report: str) -> None:
+    assert entailed([claim], report) == [False]
+    assert stated_share(report, claim) <= 0.5 < stated_share(claim, claim)
