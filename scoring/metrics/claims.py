@@ -13,7 +13,7 @@ from cases.text.numbers import in_digits
 from cases.text.statements import Mention, statements
 from cases.vocabulary import normalise
 from scoring.metrics.content import Window, agreeing_in, clauses_of, known_terms, read_clauses
-from scoring.metrics.opposites import Clause, has_opposite, is_contrary
+from scoring.metrics.opposites import Clause, has_opposite, is_contrary, without_other_relatives
 from scoring.metrics.samples import mean
 from scoring.metrics.stated_share import agrees, is_opposite, likeness
 
@@ -104,6 +104,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     and words in no list are compared literally or by their clause. Its agreement with labelled claims is in the docs;
     use an LLM judge for numbers to publish.
     """
+    claims = list(claims)
+    report = without_other_relatives(report, "\n".join(claims))
     lines = statements(report)
     verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
     windows = [

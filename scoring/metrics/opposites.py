@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from cases.text.statements import Mention
+from cases.text.statements import Mention, statements
 from cases.text.words import has_chinese
 from cases.vocabulary import word_list
 
@@ -84,6 +84,32 @@ def is_contrary(one: Clause, other: Clause) -> bool:
         return False
     poles = _poles(one.text), _poles(other.text)
     return any(not poles[here][0].isdisjoint(poles[1 - here][1]) for here in (0, 1))
+
+
+def without_other_relatives(report: str, truth: str) -> str:
+    """Return a report without the statements of what a relative has whom the truth does not name.
+
+    Nothing is left out if the truth speaks of the family.
+    """
+    theirs = word_list("finding_terms")["theirs"]
+    if not (_of_relatives().search(report) and re.search(theirs["all"], truth, re.IGNORECASE) is None):
+        return report
+    others = [name for name in word_list("finding_terms")["relatives"].values() if not re.search(name, truth, re.I)]
+    if not others:
+        return report
+    of_others = re.compile(_theirs("|".join(others)), re.IGNORECASE)
+    return "\n".join(each for each in statements(report) if not of_others.search(each))
+
+
+@cache
+def _of_relatives() -> re.Pattern[str]:
+    return re.compile(_theirs("|".join(word_list("finding_terms")["relatives"].values())), re.IGNORECASE)
+
+
+def _theirs(relatives: str) -> str:
+    """Return a pattern of relatives and what says that they have something."""
+    theirs = word_list("finding_terms")["theirs"]
+    return rf"(?<![a-z])(?:{relatives})(?:{theirs['en']}|{theirs['zh']})"
 
 
 def names_another_organ(one: Clause, other: Clause) -> bool:

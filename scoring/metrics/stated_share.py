@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from cases.text.statements import Mention
 from cases.text.words import has_chinese
 from scoring.metrics.content import Window, agreeing_in, clauses_of, stated
-from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ
+from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ, without_other_relatives
 from scoring.metrics.samples import mean
 
 SAME_MEANING = 0.55  # cosine similarity of two clauses
@@ -27,7 +27,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     speaks of clear lungs, dry skin and a pulse of 94. A word that the report both asserts and denies is not stated,
     unless the truth does so too.
     """
-    read = clauses_of(report)
+    read = clauses_of(without_other_relatives(report, f"{reference}\n{beside}"))
     truth = [clause for text in (reference, beside) for clause in clauses_of(text)]
     true = Window(dict.fromkeys(each for clause in truth for each in clause.mentions))
     copied = [clause for clause in read if clause in truth]

@@ -71,3 +71,22 @@ def test_units_numbers_and_abbreviations_are_read_however_they_are_written(one: 
 def test_another_organ_degree_or_number_is_not_the_same(claim: str, report: str) -> None:
     assert entailed([claim], report) == [False]
     assert stated_share(report, claim) <= 0.5 < stated_share(claim, claim)
+
+
+@pytest.mark.parametrize(
+    ("claim", "report", "stated"),
+    [
+        ("He drinks two beers a day.", "His brother drinks two beers a day.", False),
+        ("每天喝两瓶啤酒。", "弟弟每天喝两瓶啤酒。", False),
+        ("His father died of colon cancer.", "His mother died of colon cancer.", False),
+        ("父亲死于结肠癌。", "母亲死于结肠癌。", False),
+        ("Fever for three days.", "His mother has noticed fever for three days.", True),
+        ("Fever for three days.", "The mother reports fever for three days.", True),
+        ("发热三天。", "母亲发现其发热三天。", True),
+        ("His father died of colon cancer.", "The father died of colon cancer.", True),
+        ("Family history: colon cancer.", "His father had colon cancer.", True),
+    ],
+)
+def test_what_a_relative_has_is_not_the_patients(claim: str, report: str, stated: bool) -> None:
+    assert (stated_share(report, claim) > 0.5) == stated
+    assert stated or entailed([claim], report) == [False]
