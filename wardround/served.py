@@ -61,6 +61,17 @@ class _Served(ModelSettings):
 
     @model_validator(mode="before")
     @classmethod
+    def _only_files_that_the_server_allows(cls, given: Any) -> Any:
+        """Refuse any other file or server before a field looks at it: what it says of a file tells what is there."""
+        reaching = cls.model_fields.keys() & {*REACHING} - {"models"}
+        for name in reaching & given.keys() if isinstance(given, Mapping) else ():
+            value = given[name]
+            if isinstance(value, str) and value != cls.model_fields[name].get_default(call_default_factory=True):
+                _check_allowed(name, os.path.expanduser(value) if name in ("case_source", "example") else value)
+        return given
+
+    @model_validator(mode="before")
+    @classmethod
     def _with_models_of_the_server(cls, given: Any) -> Any:
         if not allowed().blocks or not isinstance(given, Mapping):
             return given
@@ -77,11 +88,7 @@ class _Served(ModelSettings):
             if isinstance(value, dict):
                 named = [self.block(one).text for one in value.values() if self.block(one) not in ours]
             for one in named:
-                if not allowed().admits(name, one):
-                    raise ValueError(
-                        f"{name}: this server does not allow {one!r}; "
-                        f"start it with `wardround dev --allow {name}={one}`"
-                    )
+                _check_allowed(name, one)
         for name, block in self.model.items():
             if block in ours:
                 continue
@@ -95,6 +102,13 @@ class _Served(ModelSettings):
             if block.batch:
                 raise ValueError(f"model.{name}: a run on a server may not name files; remove batch")
         return self
+
+
+def _check_allowed(name: str, value: str) -> None:
+    if not allowed().admits(name, value):
+        raise ValueError(
+            f"{name}: this server does not allow {value!r}; start it with `wardround dev --allow {name}={value}`"
+        )
 
 
 def _served(graph: Graph) -> ServedGraph:

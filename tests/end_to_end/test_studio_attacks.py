@@ -264,6 +264,8 @@ def test_a_block_names_no_other_server_or_model_and_no_variable_of_ours(
         ("embedding", "{secret}"),
         ("cache", "{secret}.sqlite"),
         ("trace_file", "{secret}.jsonl"),
+        ("example", "{secret}"),
+        ("example", "{secret}.missing"),
     ],
 )
 def test_a_run_reaches_for_no_file_or_server_that_was_not_named_at_the_start(
@@ -275,6 +277,7 @@ def test_a_run_reaches_for_no_file_or_server_that_was_not_named_at_the_start(
     assert "the private key" not in reply
     if setting != "trace_file":  # which is in no form, so that LangGraph's server has dropped it before
         assert setting in reply and "diagnosis_basis" not in reply
+        assert f"--allow {setting}=" in reply, "nothing is said of the file, not even whether there is one"
     assert list(tmp_path.iterdir()) == [secret]
 
 
