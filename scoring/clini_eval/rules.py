@@ -162,7 +162,7 @@ def questions_at_once(sentence: str, language: Language) -> int:
 
 def _not_repeated(interview: Interview) -> float:
     """Return the share of questions unlike all earlier ones; after the patient asks back, one may be repeated."""
-    earlier: list[list[str]] = []
+    earlier: list[tuple[list[str], set[str]]] = []  # their words, and the stems of these
     again: list[bool] = []
     last = 0  # questions of the previous turn
     for turn in interview.turns:
@@ -171,14 +171,17 @@ def _not_repeated(interview: Interview) -> float:
         last = len(turn.questions)
         for question in turn.questions:
             asked = [word for word in words(question) if not _word("empty", interview.language).fullmatch(word)]
-            again.append(any(_same(asked, one) for one in earlier))
-            earlier.append(asked)
+            known = asked, {stem(word) for word in asked}
+            again.append(any(_same(known, one) for one in earlier))
+            earlier.append(known)
     return 1 - sum(again) / len(again) if again else 0.0
 
 
-def _same(one: list[str], other: list[str]) -> bool:
-    stems = [{stem(word) for word in question} for question in (one, other)]
-    return bool(one and other) and (stems[0] == stems[1] or levenshtein_ratio(one, other) >= _SAME)
+def _same(one: tuple[list[str], set[str]], other: tuple[list[str], set[str]]) -> bool:
+    (words_of_one, stems), (words_of_other, other_stems) = one, other
+    if not (words_of_one and words_of_other):
+        return False
+    return stems == other_stems or levenshtein_ratio(words_of_one, words_of_other) >= _SAME
 
 
 def _at_most_two(interview: Interview) -> float:

@@ -5,10 +5,12 @@ from hypothesis import strategies as st
 from cases import load_cases
 from cases.dialogues import Dialogue, Message
 from cases.notes import Note, note_of
+from cases.text.words import stem
 from cases.vocabulary import Language
 from nodes.reconstruction.knowledge import KnowledgeView, knowledge_of_the_note
 from nodes.reconstruction.plan import fill_plan
 from nodes.reconstruction.role_setting import roles_of
+from scoring.clini_eval import rules
 from scoring.clini_eval.points import LEAVES
 from scoring.clini_eval.rules import count_points, findings_of, is_urgent, questions_at_once
 from tests.scoring.clini_eval_dialogues import NOTE, interview
@@ -390,3 +392,11 @@ def test_no_dialogue_is_beyond_counting(messages: list[tuple[str, str]]) -> None
     given_ = [{"role": role, "content": text} for role, text in messages]
     points = count_points(Dialogue.model_validate({"id": "1", "messages": given_, "note": "x"}))
     assert all(0 <= value <= LEAVES[key].maximum for key, value in points.counted.items())
+
+
+def test_the_words_of_a_question_are_stemmed_once_however_many_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    stemmed: list[str] = []
+    monkeypatch.setattr(rules, "stem", lambda word: stemmed.append(word) or stem(word))
+    signs = ("knee", "elbow", "ankle", "wrist", "finger", "hip", "neck", "jaw", "heel", "thumb")
+    count_points(talk(*((f"Does your {sign} hurt?", "No.") for sign in signs)))
+    assert 0 < len(stemmed) <= 3 * len(signs)
