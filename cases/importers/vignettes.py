@@ -101,7 +101,7 @@ def _by_test(finding: str) -> list[str]:
     """Cut a Chinese finding before each clause that names a test of another item: 尿HCG阳性，超声示左附件区包块."""
     parts, item = [""], ""
     for clause in re.split("(?<=，)", finding):
-        named = [test.item for test in named_tests(clause) if test.item not in PHYSICAL_ITEMS.names]
+        named = [test.item for test in named_tests(clause) if test.apart or test.item not in PHYSICAL_ITEMS.names]
         if named and item and item not in named:
             parts.append("")
         item = named[0] if named and item not in named else item

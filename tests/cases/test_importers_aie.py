@@ -90,9 +90,10 @@ def test_what_the_examination_of_the_mind_shows_is_no_part_of_what_the_patient_t
 
 
 def test_results_of_two_tests_in_one_chinese_sentence_stand_under_each(tmp_path: Path) -> None:
-    told = "患者，女，26岁，上腹痛2天。辅助检查：尿HCG阳性，尿蛋白阴性，超声示左附件区包块4cm，边界清。"
+    told = "女，26岁，上腹痛2天。辅助检查：尿HCG阳性，尿蛋白阴性，超声示左附件区包块4cm，边界清，心电图示窦性心律。"
     case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": told}})
-    assert case.examinations.auxiliary == {
+    assert case.examinations.results == {
+        "Chest Examination": "心电图示窦性心律。",
         "Ultrasound": "超声示左附件区包块4cm，边界清。",
         "Urine Test": "尿HCG阳性，尿蛋白阴性。",
     }
