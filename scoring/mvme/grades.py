@@ -21,13 +21,17 @@ _TITLES: Mapping[Part, str] = {
     "treatment": "治疗方案|treatment plan",
 }
 _LETTER = r"([A-D])(?![A-Za-z])(?!(?<=A)[ ]+(?-i:[a-z]))"  # "A good plan" begins with an article
-_OPTION = re.compile(rf"\W*(?:(?:选项|选择|答案|option|choice)\W*)?{_LETTER}", re.IGNORECASE)
+_OPTION = re.compile(
+    rf"\W*(?:(?:the\W+)?(?:选项|选择|答案|等级|评级|评分|option|choice|grade|score|answer)(?:\W+is\b|[是为])?\W*)?{_LETTER}",
+    re.IGNORECASE,
+)
 _ANOTHER = re.compile(rf"\W{{0,3}}(?:或者?|or|and|和|至|到|to)?\W{{0,3}}{_LETTER}", re.IGNORECASE)
 
 
 def parse_option(text: str | None) -> Option | None:
     """Return the one option that a text begins with (``B``, ``(B) largely consistent``, ``选项：B``); None if unclear.
 
+    ``Grade: B``, ``The option is B`` and 等级为B are read, too.
     The published computation takes a letter found anywhere instead (:func:`published_option`).
     """
     folded = unicodedata.normalize("NFKC", text or "").strip()
