@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from cases import Case
 from cases.registry import GivenError, Registry
-from cases.validation import in_a_line, line_in
+from cases.validation import in_a_line, line_in, nearest
 from llm import UNANSWERED, AskError, ModelSettings, side_by_side
 from llm.masking import masked
 from scoring.metrics.statistics import Ends
@@ -253,6 +253,9 @@ class Suite:
     def _check(self, found: Any) -> None:
         if not isinstance(found, CaseScores):
             raise GivenError(f"suite {self.name!r}: expected CaseScores, found {found!r:.60}")
+        if unknown := [name for name in found.values if name not in self.published and name not in self.parts]:
+            known = [*self.published, *self.parts]
+            raise GivenError(f"suite {self.name!r}: it has no column {unknown[0]!r}: {nearest(unknown[0], known)}")
         for name, value in found.values.items():
             low, high = self.ends_of(name) or (-NO_SCORE, NO_SCORE)
             room = 1e-9 * (high - low)  # for the rounding of means

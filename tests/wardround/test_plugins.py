@@ -286,6 +286,10 @@ def test_an_experiment_file_names_plug_ins_and_prompts_that_lie_beside_it(tmp_pa
     refused = command("run", file, "--out", tmp_path / "other")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1
     assert "ours.toml: plugins: plug-in our_wards: no such file in this folder" in refused.stderr
+    write(tmp_path / "study/our_failing_ward.py", "1 / 0\n")
+    names_of_it = 'plugins = ["our_failing_ward"]\nsuite = "of_it"\nworkflow.patient = "of_it"\n'
+    refused = CliRunner().invoke(app, ["run", str(write(tmp_path / "study/failing.toml", names_of_it))])
+    assert refused.stderr.count("\n") == 1 and "our_failing_ward.py: import failed: ZeroDivisionError" in refused.stderr
     assert not (tmp_path / "other").exists()
 
 

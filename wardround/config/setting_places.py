@@ -84,7 +84,9 @@ def laid_out(settings: Mapping[str, Any]) -> dict[Place, Any]:
 def refusal(error: ValidationError, settings: Settings, file: Path | None, section: str = "") -> ConfigurationError:
     """Describe each fault with where it was written (a file or the command line) and its key."""
     messages = []
-    for detail in faults(error):
+    found = faults(error)
+    # A name that a plug-in would have added is unknown only for that reason.
+    for detail in [one for one in found if one["loc"][:1] == ("plugins",)] or found:
         place = tuple(str(part) for part in detail["loc"])
         if section and place[:1] != ("models",):
             place = (section, *place)

@@ -20,7 +20,7 @@ from scoring.medchain.answers import Answers
 from scoring.suite import SUITES, CaseScores, Suite, metric
 from tests.support.metrics import suites_given_back
 from tests.support.runs import IDS, results, run, short
-from wardround import to_dataframe
+from wardround import plugins, to_dataframe
 from wardround.cli import app
 from wardround.commands.summary_table import summary_table
 
@@ -132,6 +132,30 @@ def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> N
         del SUITES._entries["named_only"]
 
 
+SUITE = """\
+import wardround as wr
+from scoring.suite import SUITES, Suite
+
+async def named(case, answers, settings):
+    return wr.CaseScores({"named": 1.0})
+
+SUITES.add("of_a_plug_in", Suite("of_a_plug_in", {"named": "Named"}, named, needs=frozenset({"decisions"})))
+"""
+
+
+@pytest.mark.parametrize("after", [["--plugin", "{}"], ["--plugin={}"]])
+def test_a_suite_of_a_plug_in_named_after_the_command_is_a_command_of_score(
+    after: list[str], runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(SUITES, "_entries", dict(SUITES))
+    (file := tmp_path / f"suite_of_{len(after)}.py").write_text(SUITE, "utf-8")
+    scored = ["score", "of-a-plug-in", str(runs[0])]
+    assert "No such command 'of-a-plug-in'" in CliRunner().invoke(app, scored).output
+    done = CliRunner().invoke(app, [*scored, *(each.format(file) for each in after)])
+    assert done.exit_code == 0 and "named" in done.output, done.output
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -139,6 +163,7 @@ def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> N
         (CaseScores({"named": 7.0}), "suite 'mine': named is 7.0; expected a number from 0 to 1"),
         (CaseScores({"named": "high"}), "suite 'mine': named is 'high'; expected a number from 0 to 1"),
         ({"named": 1.0}, "suite 'mine': expected CaseScores, found {'named': 1.0}"),
+        (CaseScores({"namd": 1.0}), "suite 'mine': it has no column 'namd': did you mean 'named'?"),
     ],
 )
 async def test_what_a_suite_of_ones_own_gives_is_checked_case_by_case(given: Any, reason: str) -> None:

@@ -3,6 +3,7 @@
 There is one file per command; they are imported, with the scoring code, only when a command is called.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from wardround.commands.plugin_options import add_shared_options
 
 if TYPE_CHECKING:
     from wardround.commands.score.output import Scores
+
+_PLUGIN = "--plugin="
 
 
 def scoring_functions() -> "dict[str, Callable[..., Scores]]":
@@ -50,6 +53,15 @@ class _Scores(Commands):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of the help."""
         return list(scoring_functions())
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command and its arguments; a plug-in that is named after it may have added it."""
+        if self.get_command(ctx, args[0]) is None:
+            from wardround.plugins import load_plugins
+
+            after = [value for option, value in itertools.pairwise(args) if option == "--plugin"]
+            load_plugins([*after, *(each.removeprefix(_PLUGIN) for each in args if each.startswith(_PLUGIN))])
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         """Return a command by name; the others are not made."""
