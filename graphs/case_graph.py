@@ -1,6 +1,7 @@
 """A compiled graph for one case, which keeps the settings of a run with its checkpoints."""
 
 import copy
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
@@ -15,11 +16,12 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel
 
+from cases.validation import nearest
 from graphs.drawing import Drawing
 from graphs.state_types import fields_of, types_of
 from llm import ModelSettings
 from llm.tracing import aeach_outside_tracers, each_outside_tracers, enclosing_config, is_traced, without_tracers
-from nodes.context import GraphContext
+from nodes.context import Context
 from nodes.patients.address import AddressState
 
 _SETTINGS = "wardround_settings"  # key in a checkpoint's metadata: the settings of the run that saved it, as JSON
@@ -30,6 +32,7 @@ _RUNTIME, _INSIDE = "__pregel_runtime", "__pregel_read"
 _LENT, _RESUMING = "__pregel_checkpointer", "__pregel_resuming"
 # The task and channel under which LangGraph saves an answer until the node that asked has it.
 _DELIVERY = ("00000000-0000-0000-0000-000000000000", "__resume__")
+_OPTIONS = {*inspect.signature(CompiledStateGraph.stream).parameters, "checkpoint_during"} - {"self", "kwargs"}
 
 
 class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -41,6 +44,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
     - A run that continues from a checkpoint without a context (after an answer, a fork or an edit of the state, or with
       new words to a patient alone) has the settings of the run that saved the checkpoint.
     - A run that continues without an answer asks the open question again; LangGraph would reuse the last answer.
+    - An unknown keyword argument is refused: a misspelt ``context`` would leave all settings at their defaults.
     - LangChain's tracers do not see it, unless one is passed to it.
     - A notebook draws it without a web service.
     - Its form names no nodes of other graphs, which have the same settings.
@@ -53,6 +57,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """Run the graph; `invoke` and `batch` call this."""
+        _refuse_unknown(options)
         input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and saver.get_tuple(asked))
@@ -61,6 +66,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Run the graph; `ainvoke`, `abatch` and `astream_events` call this."""
+        _refuse_unknown(options)
         input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and await saver.aget_tuple(asked))
@@ -174,14 +180,13 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             context = {}  # the graph's own defaults: those of a stage alone or of a patient differ from the workflow's
         if context is None or not issubclass(schema or dict, BaseModel):
             return None, None
-        if isinstance(context, GraphContext) and not isinstance(context, schema):  # made for another graph
+        if isinstance(context, ModelSettings) and not isinstance(context, (schema, Context)):  # made for another graph
             context = {name: getattr(context, name) for name in context.model_fields_set}
         named = set(context) if isinstance(context, Mapping) else None
         context = schema(**context) if named is not None else context
-        if not isinstance(context, BaseModel):
+        if not isinstance(context, ModelSettings):
             raise ValueError(f"context: expected settings, such as {{'retrieval': False}}, not {context!r:.60}")
-        if isinstance(context, ModelSettings):
-            context.check_folders()
+        context.check_folders()
         return context, named
 
     def _continues(self, given: Any, kept: Mapping[str, Any]) -> bool:
@@ -225,6 +230,12 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             "configurable": {**config.get("configurable", {}), _RUNTIME: Runtime(context=schema(**settings))},
             "metadata": {**config.get("metadata", {}), _SETTINGS: json.dumps(settings)},
         }
+
+
+def _refuse_unknown(options: Collection[str]) -> None:
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"unexpected keyword argument {name!r}: {nearest(name, _OPTIONS)}")
 
 
 def _placed(setting: Mapping[str, Any], nodes: Collection[str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from graphs.contexts import ClinicalContext, ConsultationContext
 from graphs.one_stage import stage_by_itself
 from graphs.patient_turn import build_patient_turn, patient_turn_of
 from graphs.state_types import NotStartedError
-from llm import AskError
+from llm import AskError, ModelSettings
 from nodes.state.decisions import Diagnosis
 from tests.graphs.scripting import builtin
 from tests.support.fake_server import FakeServer
@@ -226,8 +226,16 @@ def test_the_context_of_another_graph_is_taken_as_far_as_the_graph_obeys_it() ->
     assert len(workflow.invoke({"case": CASE}, context=ConsultationContext(**TALK))["dialogue"]) <= 4
     with pytest.raises(ValidationError, match="'feedback' is not a setting of the graph 'consultation'"):
         dialogue.invoke({"case": CASE}, context=ClinicalContext(feedback="off"))
-    with pytest.raises(ValueError, match=r"context: expected settings, such as .+, not 'offline'"):
-        workflow.invoke({"case": CASE}, context="offline")
+    assert workflow.invoke({"case": CASE}, context=ModelSettings())["diagnosis"]
+    for other, shown in (("offline", "'offline'"), (CASE.patient, r"PatientRecord\(")):
+        with pytest.raises(ValueError, match=f"context: expected settings, such as .+, not {shown}"):
+            workflow.invoke({"case": CASE}, context=other)
+
+
+@HOW
+async def test_a_misspelt_keyword_argument_is_refused_with_the_one_that_was_meant(how: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'contex': did you mean 'context'"):
+        await go(clinical_workflow, how, {"case": CASE}, None, contex=QUICK)
 
 
 @dataclass
