@@ -186,7 +186,7 @@ async def test_what_the_findings_would_drop_of_a_decision_is_told(monkeypatch: p
     own = dataclasses.replace(SEVERITY, outcome=lambda stage, decision, findings: {"severity": decision})
     monkeypatch.setitem(STAGES, "severity", own)
     with pytest.raises(GivenError, match="stage 'severity': outcome gives severity, which its output does not have"):
-        await conclude._function({"decision": Severity(grade="mild")}, Mock(), stage=own, strategy="group")
+        await conclude.function({"decision": Severity(grade="mild")}, Mock(), stage=own, strategy="group")
 
 
 def test_whoever_is_in_charge_of_it_is_called_by_its_title(severity: Path) -> None:

@@ -60,7 +60,8 @@ def test_runs_of_blanks_about_an_answer_are_read_once(blanks: str) -> None:
     """Six patterns of blanks beside each other tried every way to share them: of 300, more than there is time for."""
     options = {"A": "Gout", "B": "Pseudogout"}
     assert chosen_letter(f"The answer is {blanks}:{blanks}not here", options) is None
-    assert chosen_letter(f"B{blanks}x{blanks}", options) is None
+    alone = "B" if blanks[0] == "\n" else None  # above its reasons
+    assert chosen_letter(f"B{blanks}x{blanks}", options) == alone
     assert chosen_letter(f"The answer is:{blanks.replace('the ', ' ')}B", options) == "B"
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from cases import load_cases
 from scoring.consultation import reference_parts
-from scoring.metrics.claims import entailed, stated_share
+from scoring.metrics.claims import entailed
+from scoring.metrics.stated_share import stated_share
 
 PARTS = ("symptoms", "examinations", "basis", "treatment")
 TEXTS = [text for case in load_cases("builtin")[::12] for part in PARTS if (text := reference_parts(case)[part])]
