@@ -37,7 +37,10 @@ class Forked:
         program: Callable[[], object] = main,
     ) -> None:
         self.arguments = [str(argument) for argument in arguments]
-        self._output = [Path(tempfile.mkstemp(prefix="forked-")[1]) for _ in range(2)]
+        self._folder = tempfile.TemporaryDirectory(prefix="forked-")  # removed with this object at the latest
+        self._output = [Path(self._folder.name) / stream for stream in ("stdout", "stderr")]
+        for file in self._output:
+            file.touch()
         args = (program, self.arguments, dict(environment or os.environ), folder or Path.cwd(), self._output)
         self._process = _FORKS.Process(target=_run, args=args)
         self._process.start()
@@ -48,8 +51,7 @@ class Forked:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._process.kill()
         self._process.join()
-        for file in self._output:
-            file.unlink(missing_ok=True)
+        self._folder.cleanup()
 
     def poll(self) -> int | None:
         """Return the exit code, negative for a signal; None while it runs."""
