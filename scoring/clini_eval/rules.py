@@ -14,8 +14,8 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.text.sentences import sentences
-from cases.text.words import has_chinese, rules_of, stem
-from cases.vocabulary import Language, normalise
+from cases.text.words import count_words, has_chinese, rules_of, stem
+from cases.vocabulary import USUAL_SIGNS, Language, normalise
 from scoring.clini_eval.declined import declines
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
 from scoring.metrics.samples import share
@@ -26,6 +26,9 @@ BRIEF = {"en": 40, "zh": 80}  # words, or Chinese characters, of a brief turn at
 MOST_QUESTIONS = 2
 _MOST_THINGS = 4  # items that one question can list; a longer list counts as too many questions
 _SAME = 0.85  # similarity from which two questions count as one
+_EMPHASIS = re.compile(r"(?<!\d)\*+|\*+(?!\d)|(?<![^\W_])_+|_+(?![^\W_])|`+")  # not the asterisk of 5*10
+_QUESTION = re.compile(r"[?？]\W*\Z")  # quotes, brackets, "?!" or a smiling face may follow
+_BLANKS = re.compile(r"[^\S\r\n]+")
 _JUDGEMENT = "needs judgement; rules cannot count it"
 _COMPLAINT, _REPORTED = "chief_complaint", ("physical_examination", "test_results")
 
@@ -67,14 +70,21 @@ class Interview(NamedTuple):
 
 
 def read_interview(dialogue: Dialogue) -> Interview:
-    """Prepare a dialogue for the rules."""
-    spoken = [Message(role=PATIENT, content=""), *dialogue.spoken, Message(role=PATIENT, content="")]
+    """Prepare a dialogue for the rules; as for its statistics, a message without a word is no turn."""
+    told = [message.model_copy(update={"content": _as_typed(message.content)}) for message in dialogue.spoken]
+    silence = Message(role=PATIENT, content="")
+    spoken = [silence, *(message for message in told if count_words(message.content)), silence]
     turns = [
         _turn(message.content, dialogue.language, *("" if one.role == PHYSICIAN else one.content for one in neighbours))
         for message, *neighbours in zip(spoken[1:], spoken, spoken[2:], strict=False)
         if message.role == PHYSICIAN
     ]
-    return Interview(dialogue.language, dialogue.note, [*dialogue.diseases, dialogue.inferred], turns)
+    return Interview(dialogue.language, _as_typed(dialogue.note), [*dialogue.diseases, dialogue.inferred], turns)
+
+
+def _as_typed(text: str) -> str:
+    """Return a text with usual letters, apostrophes and single blanks, without the marks of bold or slanted type."""
+    return _BLANKS.sub(" ", _EMPHASIS.sub("", text.translate(USUAL_SIGNS).replace("’", "'")))
 
 
 def _turn(text: str, language: Language, before: str, after: str) -> Turn:
@@ -166,7 +176,7 @@ def _not_repeated(interview: Interview) -> float:
     again: list[bool] = []
     last = 0  # questions of the previous turn
     for turn in interview.turns:
-        if turn.before.rstrip().endswith(("?", "？")):
+        if _QUESTION.search(turn.before):
             earlier = earlier[: len(earlier) - last]
         last = len(turn.questions)
         for question in turn.questions:
@@ -248,7 +258,7 @@ _RULES: Mapping[str, Callable[[Interview], float | str]] = {
 
 
 def _asks(sentence: str, language: Language) -> bool:
-    return sentence.rstrip("\"'”’)） ").endswith(("?", "？")) or _word("request", language).search(sentence) is not None
+    return (_QUESTION.search(sentence) or _word("request", language).search(sentence)) is not None
 
 
 @cache

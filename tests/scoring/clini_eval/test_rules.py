@@ -400,3 +400,59 @@ def test_the_words_of_a_question_are_stemmed_once_however_many_come_later(monkey
     signs = ("knee", "elbow", "ankle", "wrist", "finger", "hip", "neck", "jaw", "heel", "thumb")
     count_points(talk(*((f"Does your {sign} hurt?", "No.") for sign in signs)))
     assert 0 < len(stemmed) <= 3 * len(signs)
+
+
+def wide(text: str) -> str:
+    return "".join(chr(ord(each) + 0xFEE0) if each.isascii() and each.isalnum() else each for each in text)
+
+
+WRITTEN = {
+    "wide letters": wide,
+    "double blanks": lambda text: text.replace(" ", "  "),
+    "blanks that do not break": lambda text: text.replace(" ", "\u00a0"),
+    "bold": lambda text: f"**{text}**",
+    "slanted": lambda text: f"_{text}_",
+    "a list": lambda text: f"- {text}",
+    "a face behind": lambda text: f"{text} 😊",
+    "marks doubled": lambda text: text.replace("?", "?!").replace("？", "？！"),
+}
+
+
+@pytest.mark.parametrize("good", [True, False])
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("how", WRITTEN)
+def test_how_words_are_typed_changes_no_points(how: str, language: str, good: bool) -> None:
+    dialogue = interview(language, good)
+    typed = [
+        message.model_copy(update={"content": WRITTEN[how](message.content)} if message.role == "assistant" else {})
+        for message in dialogue.messages
+    ]
+    assert count_points(dialogue.model_copy(update={"messages": typed})) == count_points(dialogue)
+
+
+@pytest.mark.parametrize("good", [True, False])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_messages_without_a_word_are_no_turns(language: str, good: bool) -> None:
+    dialogue = interview(language, good)
+    messages = [each for one in dialogue.messages for each in (one, Message(role=one.role, content="..."))]
+    assert count_points(dialogue.model_copy(update={"messages": messages})) == count_points(dialogue)
+
+
+@pytest.mark.parametrize("sign", ["'", "’"])
+def test_advice_against_haste_urges_no_care_however_its_apostrophe_is_typed(sign: str) -> None:
+    dialogue = talk(
+        ("How old are you?", "Fifty."), (f"You don{sign}t need a hospital right away.", "All right."), note=NOTE["en"]
+    )
+    assert count_points(dialogue).counted["urgent_care"] == 0
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_who_recites_the_note_or_says_nothing_has_no_points_but_those_for_findings(language: str) -> None:
+    asked = interview(language, good=True)
+    said = {
+        text: asked.model_copy(update={"messages": [Message(role="assistant", content=text)]})
+        for text in ("", asked.note)
+    }
+    recited = count_points(said[asked.note]).counted
+    assert not any(count_points(said[""]).counted.values())
+    assert {leaf for leaf, points in recited.items() if points} == {"examination_consistency"}
