@@ -103,6 +103,7 @@ def _announced(words: str) -> str:
         announced = words.rstrip("?？ ") + "."
     else:
         announced = _PATTERNS["asks_consent"].sub(".", words)
+        announced = announced if _PATTERNS["announces"].search(announced) else words
     return words if ASKS.search(announced) else announced
 
 

@@ -397,6 +397,25 @@ def test_whether_something_may_be_done_asks_for_no_fact(language: Language, word
 
 @pytest.mark.slow  # the embedding model reads what it has not seen
 @pytest.mark.parametrize(
+    ("language", "words", "reply"),
+    [
+        ("en", "A hernia operation, have you ever had one?", "I have had hernia operation in 2019."),
+        ("en", "Gout in the family, have they had that?", "My father has gout."),
+        ("zh", "胃口，好吗？", "这个我说不上来。"),
+    ],
+)
+def test_a_question_behind_its_subject_asks_for_a_fact(language: Language, words: str, reply: str) -> None:
+    assert answer(words, language) == reply
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize("question", ["Do you take any medication regularly?", "Do you have headaches regularly?"])
+def test_whether_something_happens_regularly_is_denied_where_nothing_is_recorded(question: str) -> None:
+    assert answer(question, "en") == load_words("consultation/words", "en")["patient"]["nothing"]
+
+
+@pytest.mark.slow  # the embedding model reads what it has not seen
+@pytest.mark.parametrize(
     ("language", "question"),
     [("en", "Are you allergic to penicillin? Or anything else?"), ("zh", "青霉素过敏吗？别的呢？")],
 )
