@@ -105,6 +105,11 @@ def test_a_clause_of_the_same_meaning_states_a_claim_but_none_that_calls_it_norm
     assert entailed([claim], report) == [expected]
 
 
+def test_hours_are_no_heart_rate() -> None:
+    assert entailed(["Heart rate 90"], "HR 90") == [True]
+    assert content.stated("Pain for 24 hr")[-1].word == content.stated("150 mL/hr")[-1].word == "hr"
+
+
 def test_a_bilateral_finding_entails_the_finding_on_one_side() -> None:
     assert entailed(["Left pleural effusion"], "Bilateral pleural effusion.") == [True]
 
