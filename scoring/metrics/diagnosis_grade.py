@@ -36,7 +36,6 @@ _ABBREVIATION_BEHIND = re.compile(
 _JOINTS = re.compile(rf"(?<=[{HAN}])(?:性(?!别|病|功能)|症(?!状|候)|(?:引起|所致|导致)的?)")
 _GRADES = str.maketrans("一二三四", "1234")  # 二型 is 2型
 _GRADED = re.compile("[一二三四](?=[型级期度])")
-_NOT = "not "  # before each word that is denied
 SIDES = frozenset({"left", "right"})
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _STAGE = re.compile("(?<=加重|发作)期")  # 急性加重期 is 急性加重
@@ -140,10 +139,9 @@ def name_agreement(one: str, other: str) -> float:
 def is_denied(name: str) -> bool:
     """Whether a name says that the patient does not have the disease: it is excluded, unlikely, or a relative's.
 
-    A hedge ("cannot be excluded", 待排除) is no denial.
+    A hedge ("cannot be excluded", 待排除) is no denial, nor is what a disease lacks by its name (无菌性脑膜炎).
     """
-    words = [word for word in name_words(name) if word not in SIDES and not word.isdecimal()]
-    return bool(words) and all(word.startswith(_NOT) for word in words)
+    return _PATTERNS["absent"].search(_unhedged(name)) is not None
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
@@ -206,17 +204,20 @@ def _one_spelling(one: str, other: str) -> bool:
     return fuzz.ratio(one, other) >= SPELLINGS_FROM
 
 
+def _unhedged(name: str) -> str:
+    return _PATTERNS["hedge"].sub("", normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'")))
+
+
 @lru_cache(maxsize=1 << 14)  # each name is compared with many
 def name_words(name: str) -> tuple[str, ...]:
     """Return the words of a name: stems, with sides and negations as words of their own."""
-    name = _STAGE.sub("", _GRADED.sub(lambda found: found[0].translate(_GRADES), name))
-    text = _PATTERNS["hedge"].sub("", normalise(_ABBREVIATION_BEHIND.sub("", name).replace("’", "'")))
+    text = _unhedged(_STAGE.sub("", _GRADED.sub(lambda found: found[0].translate(_GRADES), name)))
     absent = _PATTERNS["absent"].search(text) is not None
     text = _ALIAS.sub(lambda found: ALIASES.get(found[0], found[0]), _BRITISH.sub("e", text))
     text = _JOINTS.sub("", text)  # also of a name's other name
     read = mentions(text)
     words = [
-        f"{_NOT}{mention.word}" if absent or mention.negated else mention.word
+        f"not {mention.word}" if absent or mention.negated else mention.word
         for mention in read
         if mention.word not in _QUALIFIERS
     ]

@@ -27,6 +27,7 @@ _MAX_INEXACT: Level = 4  # the highest level of a name that is less or more spec
 _MIN_RELATED: Level = 2  # the lowest level of a related name
 
 _BRACKETS = re.compile(r"[(（]([^)）]{0,300})[)）]")  # bounded: it is searched from each bracket
+_STOP = re.compile("[;；。\n]")  # which parts no names in brackets: (grade 2; high risk)
 # The words before it name the disease; those after it say where it is or what caused it.
 _HEAD_ENDS = re.compile(r"\b(?:of|in|with|due|after|by|from|secondary|to)\b|[,;:(（，；：]|伴")
 _CLASSES = frozenset(word_list("synonyms")["classes"])
@@ -83,7 +84,8 @@ def grade_names(given: Sequence[str], reference: Sequence[str]) -> DiagnosisGrad
 
 
 def _one_by_one(names: Sequence[str]) -> list[str]:
-    return [part for name in names for part in statements(name) or [name]]
+    whole = [_BRACKETS.sub(lambda found: _STOP.sub(",", found[0]), name) for name in names]
+    return [part for name in whole for part in statements(name) or [name]]
 
 
 def relation(given: str, reference: str) -> Relation | None:

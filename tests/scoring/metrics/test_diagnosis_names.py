@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from cases import load_cases
+from scoring.metrics.diagnosis_grade import is_denied
 from scoring.metrics.diagnosis_names import compare_names, grade_names, relation
 
 LEFT = "Primary spontaneous pneumothorax (left)"
@@ -90,8 +91,23 @@ DENIALS = {
     "zh": ("排除{}", "{}已排除", "{}（已排除）", "不考虑{}", "{}可能性小", "{}家族史", "父亲患{}"),
 }
 HEDGES = {
-    "en": ("Suspected {}", "{} (suspected)", "{}?", "Possible {}", "{} cannot be excluded", "{} (not yet excluded)"),
-    "zh": ("疑似{}", "考虑{}", "{}待查", "{}可能", "{}可能性大", "{}不能排除", "{}尚不能排除", "{}不排除"),
+    "en": (
+        *("Suspected {}", "{} (suspected)", "{}?", "Possible {}", "{} cannot be excluded", "{} to be ruled out"),
+        *("{} not completely excluded", "{} has not been ruled out", "{} (not yet excluded)", "{} should be excluded"),
+    ),
+    "zh": (
+        "{}尚不能排除",
+        *("疑似{}", "考虑{}", "{}待查", "{}可能", "{}可能性大", "{}不能排除", "{}不排除", "不排除{}", "{}需排除"),
+        *(
+            "{}不能完全排除",
+            "{}未完全排除",
+            "{}尚未排除",
+            "{}待进一步排除",
+            "{}难以排除",
+            "{}（不除外）",
+            "{}尚不能排除",
+        ),
+    ),
 }
 LISTS = ("{0}. {1}", "({0}) {1}", "- {1}", "{1}.", " {1} ")
 
@@ -111,6 +127,29 @@ def test_a_denied_diagnosis_and_a_relatives_are_wrong_in_every_case_and_a_hedged
     }
     assert {at for at, found in graded.items() if at[1] in DENIALS[language] and found != 1} == set()
     assert {at for at, found in graded.items() if at[1] in HEDGES[language] and found != 5} == set()
+
+
+LACKING = (
+    *("无菌性脑膜炎", "无症状性脑梗死", "无痛性甲状腺炎", "无先兆偏头痛", "无脉症", "无精子症", "无移位骨折"),
+    *("未破裂脑动脉瘤", "未分化癌", "未控制的高血压", "未特指的肺炎", "动脉导管未闭", "不孕症", "不稳定型心绞痛"),
+    *("肺癌可能性不小", "二尖瓣关闭不全", "Absence seizures", "No-reflow phenomenon", "Gout without tophi"),
+    *("Not otherwise specified anxiety disorder", "Fever without source", "Familial hypercholesterolemia"),
+)
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_a_disease_lacks_by_its_name_is_no_denial(name: str) -> None:
+    assert not is_denied(name)
+
+
+def test_the_part_of_a_disease_without_what_it_lacks_is_related_to_it() -> None:
+    assert relation("脑动脉瘤", "未破裂脑动脉瘤") == relation("无菌性脑膜炎", "脑膜炎") == "related"
+
+
+def test_a_stop_in_brackets_parts_no_names() -> None:
+    for key in ("Hypertension (grade 2; very high risk)", "高血压（2级；极高危）"):
+        whole = key.replace("; ", ", ").replace("；", "，")
+        assert level([whole], [key]) == level([key], [whole]) == level([key], [key]) == 5
 
 
 def test_how_diagnoses_are_listed_changes_nothing() -> None:
