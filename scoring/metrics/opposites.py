@@ -87,29 +87,28 @@ def is_contrary(one: Clause, other: Clause) -> bool:
 
 
 def without_other_relatives(report: str, truth: str) -> str:
-    """Return a report without the statements of what a relative has whom the truth does not name.
+    """Return a report without what it says that a relative has whom the truth does not name.
 
     Nothing is left out if the truth speaks of the family.
     """
-    theirs = word_list("finding_terms")["theirs"]
-    if not (_of_relatives().search(report) and re.search(theirs["all"], truth, re.IGNORECASE) is None):
+    lists = word_list("finding_terms")
+    if not _theirs(*lists["relatives"].values()).search(report) or _names(lists["theirs"]["all"], truth):
         return report
-    others = [name for name in word_list("finding_terms")["relatives"].values() if not re.search(name, truth, re.I)]
-    if not others:
-        return report
-    of_others = re.compile(_theirs("|".join(others)), re.IGNORECASE)
-    return "\n".join(each for each in statements(report) if not of_others.search(each))
+    others = [name for name in lists["relatives"].values() if not _names(name, truth)]
+    return _theirs(*others).sub("", "\n".join(statements(report))) if others else report
+
+
+def _names(words: str, text: str) -> bool:
+    return re.search(f"(?<![a-z])(?:{words})(?![a-z])", text, re.IGNORECASE) is not None
 
 
 @cache
-def _of_relatives() -> re.Pattern[str]:
-    return re.compile(_theirs("|".join(word_list("finding_terms")["relatives"].values())), re.IGNORECASE)
-
-
-def _theirs(relatives: str) -> str:
-    """Return a pattern of relatives and what says that they have something."""
+def _theirs(*relatives: str) -> re.Pattern[str]:
+    """Return a pattern of what a text says that relatives have, to where it goes on with the patient."""
     theirs = word_list("finding_terms")["theirs"]
-    return rf"(?<![a-z])(?:{relatives})(?:{theirs['en']}|{theirs['zh']})"
+    subject = f"(?:{theirs['before_en']}|{theirs['before_zh']})(?:{'|'.join(relatives)})"
+    has = f"(?:{theirs['en']}|{theirs['zh']})"
+    return re.compile(f"{subject}{has}.*?(?:{theirs['until']})", re.IGNORECASE | re.MULTILINE)
 
 
 def names_another_organ(one: Clause, other: Clause) -> bool:
@@ -122,7 +121,7 @@ def names_another_organ(one: Clause, other: Clause) -> bool:
 def _organs(text: str) -> frozenset[str]:
     chinese = has_chinese(text)
     found = re.findall(_organ(chinese), text.casefold())
-    return frozenset(found if chinese else (each.rstrip("s") for each in found))
+    return frozenset(found if chinese else (each[:4] for each in found))  # ovary and ovaries
 
 
 @cache

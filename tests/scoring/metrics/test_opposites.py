@@ -1,0 +1,74 @@
+"""Whose finding and which organ's a text tells of, before judges by rule."""
+
+import pytest
+
+from scoring.metrics.content import clauses_of
+from scoring.metrics.opposites import names_another_organ, without_other_relatives
+
+PATIENTS = [
+    "A 4-year-old boy brought in by his mother with fever and a rash",
+    "He came with his father with abdominal pain",
+    "The child, accompanied by his mother, has a fever",
+    "Per mother has had fever for 3 days",
+    "According to dad has a cough",
+    "He lives with his brother with no help",
+    "Cough since his father died",
+    "Depressed since her mother died of cancer",
+    "His mother has put cream on the rash",
+    "My mother had to call an ambulance because of chest pain",
+    "Infant of a mother with diabetes has a low blood sugar",
+    "据其母亲患儿发热3天",
+    "母亲患者均否认发热",
+    "患儿由母亲抱入，有发热",
+    "大姨妈有血块",
+    "与父亲有矛盾后出现失眠",
+    "妈妈有发现皮疹",
+    "因母亲去世后失眠",
+]
+
+
+@pytest.mark.parametrize("report", PATIENTS)
+def test_what_the_patient_has_is_not_a_relatives_who_is_only_named(report: str) -> None:
+    assert without_other_relatives(report, "fever, 发热") == report
+
+
+@pytest.mark.parametrize(
+    ("report", "left"),
+    [
+        ("His brother has asthma.", ""),
+        ("Patient says that his father has gout", "Patient says"),
+        ("The patient's mother had breast cancer", ""),
+        ("One of his brothers has hemophilia", ""),
+        ("My father died of colon cancer, and I have a cough", "I have a cough"),
+        ("Cough for 3 days, father has diabetes", "Cough for 3 days"),
+        ("患者父亲有糖尿病，患者咳嗽3天", "患者患者咳嗽3天"),
+        ("我咳嗽，我妈妈也有糖尿病", "我咳嗽，我"),
+        ("其母患高血压", "其"),
+    ],
+)
+def test_only_what_a_relative_has_is_left_out_of_a_sentence(report: str, left: str) -> None:
+    assert without_other_relatives(report, "In no apparent distress, a relatively minimal cough").strip() == left
+
+
+@pytest.mark.parametrize("truth", ["Family history: asthma", "Both parents have asthma", "His brother has asthma"])
+def test_nothing_is_left_out_where_the_truth_speaks_of_the_family(truth: str) -> None:
+    assert without_other_relatives("His brother has asthma", truth) == "His brother has asthma"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "another"),
+    [
+        ("A cyst of the right ovary", "Both ovaries have a cyst", False),
+        ("Stones in the gall bladder", "Gallbladder stones", False),
+        ("The kidneys are normal", "Normal kidney", False),
+        ("Heart and lungs are normal", "Lungs are clear", False),
+        ("脾气暴躁", "肝火旺，易怒", False),
+        ("胃口差", "肝病后不想吃饭", False),
+        ("肝脏增大", "脾脏增大", True),
+        ("Enlarged liver", "Enlarged spleen", True),
+        ("Gallbladder stones", "Bladder stones", True),
+    ],
+)
+def test_forms_of_one_organs_name_are_one_organ(one: str, other: str, another: bool) -> None:
+    (first, *_), (second, *_) = clauses_of(one), clauses_of(other)
+    assert names_another_organ(first, second) == another
