@@ -78,6 +78,8 @@ def test_one_case_that_differs_is_no_difference_and_many_are_one(right: float) -
     assert found.permutation_p == 1 and (low / right, high / right) == pytest.approx((-0.0963, 0.2074), abs=1e-4)
     many = paired_difference({case: [right] for case in other}, other).difference
     assert many.ci95 is not None and 0 < many.ci95[0] < many.ci95[1] <= right
+    single = paired_difference({"0": [right]}, {"0": [0.0]})
+    assert (single.difference.ci95, single.permutation_p) == (None, None), "a single case has no spread"
 
 
 @pytest.mark.parametrize("differences", [

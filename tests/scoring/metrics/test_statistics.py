@@ -137,6 +137,11 @@ def test_intervals_of_fewer_than_five_cases_cover_too_little_as_the_page_says(
     assert covered / trials == pytest.approx(share, abs=0.03)
 
 
+def test_an_interval_is_called_narrow_from_fewer_than_five_cases_only() -> None:
+    values = [0.1, 0.5, 0.4, 0.9, 0.7]
+    assert [estimate(values[:cases]).narrow for cases in (2, 3, 4, 5)] == [True, True, True, False]
+
+
 def test_the_interval_of_a_column_does_not_depend_on_the_others() -> None:
     drawn = np.random.default_rng(8).random((3, 12)).tolist()
     alone = estimate_columns({"a": drawn[0]}).columns["a"]

@@ -135,9 +135,10 @@ def test_of_two_releases_of_the_data_the_cases_that_changed_are_named(tmp_path: 
     cases = load_cases("builtin")[:3]
     mended = cases[0].model_copy(update={"key": cases[0].key.model_copy(update={"diagnosis": ["Gout"]})})
     releases = {"one": cases, "two": [mended, cases[1]], "three": cases[::-1]}
+    not_run = cases[2].model_copy(update={"key": mended.key})  # changed, too, but compared with nothing
     paths = []
     for name, released in releases.items():
-        save_cases(released, file := tmp_path / f"{name}.jsonl")
+        save_cases([*released, not_run] if name == "two" else released, file := tmp_path / f"{name}.jsonl")
         done = [
             Result(case_id=case.id, epoch=0, termination="completed", scores={COLUMNS[0]: 1.0}) for case in released
         ]

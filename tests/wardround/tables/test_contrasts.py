@@ -61,13 +61,20 @@ def test_an_average_over_cases_without_some_columns_has_the_interval_of_the_tabl
     whole = {"referral_level1": 1.0, "history_taking": 0.9, "diagnosis": 0.75, "treatment": 0.5}
     given = [whole, {**whole, "diagnosis": 1.0}, {"treatment": 0.9}, {"treatment": 0.6}]
     results = [
-        Result(case_id=f"c{number}", epoch=0, termination="completed", scores=found)
+        Result(
+            case_id=f"c{number}",
+            epoch=0,
+            termination="completed",
+            scores=found,
+            unscored={} if "diagnosis" in found else {"diagnosis": "no text"},
+        )
         for number, found in enumerate(given)
     ]
     for name, setting in (("one", {}), ("two", {"workflow": {"interactive": False}})):
         write_run(tmp_path / name, results, graph="clinical_workflow", **setting)
     runs = find_runs([tmp_path / "one", tmp_path / "two"])
     [contrasts], [table] = build_contrasts(runs), scores.build(runs)
+    assert "Diagnosis: 2 of 4 not scored (no text)." in contrasts.notes
     average = next(row for row in contrasts.rows if row["score"] == "Average")
     assert [name for name in average if name.endswith("_mean")] == ["baseline_mean", "value_mean", "difference_mean"]
     for side in ("baseline", "value"):

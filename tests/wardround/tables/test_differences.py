@@ -27,6 +27,9 @@ def test_a_comparison_shows_the_number_of_pairs_and_no_two_columns_of_one_name(t
     titles = [column.title for column in table.columns]
     line = next(line for line in table.lines if line[1].text == "Diagnosis")
     assert line[titles.index("Cases")].text == "2" and len({*titles}) == len(titles)
+    within = "p (TOST): equivalence test, small if the difference lies within ± {} (--margin)."
+    assert within.format("0.05") in table.notes, "a twentieth of the scale, unless told"
+    assert within.format("0.2") in differences_table(runs, 0.2).notes
 
 
 def run_of(folder: Path, grades: Sequence[float | None]) -> Path:
