@@ -45,6 +45,8 @@ def test_the_interval_of_a_share_is_wilsons(right: int) -> None:
     assert found.ci95 == pytest.approx((theirs.low, theirs.high), abs=1e-9) and found.interval == "wilson"
     percent = estimate([100.0] * right + [0.0] * (10 - right), ends=(0, 100)).ci95
     assert percent == pytest.approx((100 * theirs.low, 100 * theirs.high), abs=1e-7)
+    grades = estimate([4.0] * right + [1.0] * (10 - right), ends=(1, 4)).ci95
+    assert grades == pytest.approx((1 + 3 * theirs.low, 1 + 3 * theirs.high), abs=1e-8)
 
 
 def test_a_large_sample_has_students_interval_and_a_smaller_one_an_expanded_bootstrap() -> None:
@@ -80,6 +82,7 @@ def test_differences_of_0_and_1_are_no_wrong_and_right() -> None:
 def test_scores_that_are_all_the_same_are_not_sure() -> None:
     assert estimate([1.0] * 10, ends=(0, 1)).ci95 == pytest.approx((0.7225, 1), abs=1e-4)
     assert estimate([0.5] * 8, ends=(0, 1)).ci95 == pytest.approx((0.338, 0.662), abs=1e-3)
+    assert estimate([2.5] * 8, ends=(1, 4)).ci95 == pytest.approx((2.014, 2.986), abs=1e-3)
     assert estimate([12.0] * 8) == Estimate(mean=12.0, se=0.0, n=8)  # a length has no ends
 
 
