@@ -7,7 +7,8 @@ from cases import load_cases
 from cases.vocabulary import Language
 from graphs import clinical_workflow, one_step
 from llm.trace import RECALLED
-from nodes.workflow.case_retrieval import WordsView, cut_to_symptoms
+from nodes.workflow.case_retrieval import WordsView, _search_memory, cut_to_symptoms
+from nodes.workflow.stages import Stage
 from prompts import load_words
 from retrieval import Neighbour
 from retrieval.features import remember
@@ -114,6 +115,26 @@ def test_rules_too_meet_pseudo_cases_only_where_there_are_too_few_verified_ones(
     case = next(case for case in load_cases() if case.split == "test")
     clinical_workflow.invoke({"case": case}, context={"models": {"default": "offline"}, "grow": "as_finished"})
     assert {each.case.verified for each in seen} == ({True} if verified_cases == 3 else {True, False})
+
+
+def test_rules_compare_the_symptoms_where_one_answer_is_sought_and_not_where_several_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stages: list[Stage] = []
+    compared: list[bool] = []
+
+    def search(findings: Any, stage: Stage, context: Any) -> list[Neighbour]:
+        stages.append(stage)
+        return _search_memory(findings, stage, context)
+
+    def seen_whole(_: Any, found: Any, others: Any, embedding: Any, symptoms: str, **given: Any) -> list[Neighbour]:
+        compared.append(bool(symptoms))
+        return list(found)
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval._search_memory", search)
+    monkeypatch.setattr("nodes.workflow.case_retrieval.seen_whole", seen_whole)
+    clinical_workflow.invoke({"case": load_cases()[0]}, context={"models": {"default": "offline"}})
+    assert {True, False} == {*compared} and compared == [stage.single for stage in stages]
 
 
 @pytest.mark.parametrize(("language", "complaint"), [("en", "Painless ulcer for 2 weeks"), ("zh", "停经48天，下腹痛")])

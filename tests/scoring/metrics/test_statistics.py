@@ -175,6 +175,8 @@ def test_a_value_that_is_no_number_is_an_error() -> None:
         estimate([0.1, math.nan])
     with pytest.raises(ValueError, match="argument 2 is shorter"):
         estimate([0.1, 0.2], ["a"])
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        estimate([0.1, 0.2, 0.3], ["a", "a"])
 
 
 @settings(max_examples=25, deadline=None)

@@ -17,6 +17,8 @@ def test_each_case_counts_once_for_a_name_and_both_levels_items_classes_and_trea
     assert list(dict.fromkeys(rows["kind"])) == list(CASE_KINDS)
     departments = rows[rows["kind"] == "Department"]
     assert departments["cases"].sum() == len(CASES) + 1 and "not recorded" in set(departments["name"])
+    second = rows[rows["kind"] == "Second level"]
+    assert set(second["name"]) == {"not recorded", *(name for case in CASES for name in case.key.sub_departments)}
     physical = rows[(rows["kind"] == "Physical examination") & (rows["name"] == "Chest Examination")]
     counted = sum("Chest Examination" in case.key.examination_items for case in CASES)
     assert physical["cases"].tolist() == [counted]
