@@ -111,7 +111,8 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         for item, values in by_item.items():
             if len(values) > 1:
                 by_case[case_of(item[2])].append(values)
-        low, high = resampled_interval(range(len(by_case)), alpha_of_drawn([*by_case.values()])) or (None, None)
+        alpha_of = alpha_of_drawn([by_case[case] for case in sorted(by_case)])
+        low, high = resampled_interval(range(len(by_case)), alpha_of) or (None, None)
         cases |= {} if low is None else {question: len(by_case)}
         unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
@@ -139,7 +140,7 @@ def narrow_notes(cases: Mapping[str, int]) -> list[str]:
 def resampled_interval(
     shared: Sequence[Rated], measure: Callable[[Sequence[Rated]], float | None]
 ) -> tuple[float, float] | None:
-    """Return a measure's 95 % interval by resampling items.
+    """Return a measure's 95 % interval by resampling items, which are drawn by their places: sort them by name.
 
     None for a single item, and if over a tenth of the resamples give no value.
     """

@@ -47,3 +47,9 @@ def test_that_an_interval_of_alpha_over_few_cases_is_too_narrow_is_said_of_those
         ["r: with fewer than 10 cases, the 95 % interval is too narrow."],
         ["r: with fewer than 10 cases, the 95 % interval is too narrow."],
     ]
+
+
+def test_the_order_of_the_marks_changes_neither_alpha_nor_its_interval() -> None:
+    given = votes(2)
+    backwards = {item: dict(reversed(marks.items())) for item, marks in reversed(given.items())}
+    assert agreement_table({"q": backwards}, "a", "A").rows == agreement_table({"q": given}, "a", "A").rows

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -43,6 +44,12 @@ def test_two_peoples_ratings_give_pass_rates_and_kappa_by_question() -> None:
     found = rows([*rated("diagnosis", "Ann", ANN), *rated("diagnosis", "Bob", BOB)])["diagnosis"]
     assert found["passed_mean"] == 12 / 16 and (found["items"], found["raters"], found["pairs"]) == (8, 2, 8)
     assert found["kappa"] == pytest.approx(1 / 3) and found["kappa_low"] < 1 / 3 < found["kappa_high"]
+
+
+def test_the_order_of_the_ratings_changes_nothing() -> None:
+    given = [*rated("diagnosis", "Ann", ANN), *rated("diagnosis", "Bob", BOB)]
+    shuffled = [Random(seed).sample(given, len(given)) for seed in range(5)]
+    assert [rows(marks) for marks in shuffled] == [rows(given)] * 5
 
 
 def test_a_case_passes_as_a_whole_only_if_all_is_right_and_all_was_asked() -> None:

@@ -239,18 +239,19 @@ def _duels(
 
 def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, str]) -> Iterator[Verdict]:
     """Yield people's choices, with the names of the doctors and cases here."""
+    seen: Counter[tuple[str, ...]] = Counter()  # over all files: two folders may have one of the same name
     for file in files:
         known, unknown = named(_chosen_in(file), names)
         if unknown:
             refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
-        seen: Counter[tuple[str, ...]] = Counter()
         for one in known:
-            pair = (one.case, one.view, *sorted((one.one, one.other)), one.rater)
+            rater = one.rater or file.stem
+            pair = (one.case, one.view, *sorted((one.one, one.other)), rater)
             asked = [(*pair, aspect) for aspect in one.outcomes]
             seen.update(asked)
             times = max(seen[each] for each in asked)
             repeat = f" ({times})" if times > 1 else ""
-            yield replace(one, case=case_of.get(one.case, one.case), rater=f"{one.rater or file.stem}{repeat}")
+            yield replace(one, case=case_of.get(one.case, one.case), rater=f"{rater}{repeat}")
 
 
 def _chosen_in(file: Path) -> list[Verdict]:

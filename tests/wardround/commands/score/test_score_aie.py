@@ -517,6 +517,13 @@ def test_several_raters_have_their_majority_and_their_agreement_printed(three: l
     everybody = write(tmp_path / "all.json", [one for file in files for one in json.loads(file.read_text())])
     again = run("aie-pairwise", *three, "--people", everybody, "--judge", "none")
     assert "Agreement among people" in again.stdout, "three who are not named in one file are three"
+    people = []
+    for file in files:
+        (tmp_path / f"of_{file.stem}").mkdir()
+        people += ["--people", file.replace(tmp_path / f"of_{file.stem}" / "choices.json")]
+    run("aie-pairwise", *three, *people, "--judge", "none", "--out", tmp_path / "again")
+    raters = csv.DictReader((tmp_path / "again" / "aie-raters-doctor.csv").open())
+    assert [*raters] == agreed, "three with files of one name in folders of their own are three, too"
 
 
 @pytest.mark.slow
