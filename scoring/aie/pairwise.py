@@ -125,7 +125,7 @@ def _order(text: str) -> list[str]:
 
 
 def _is_clear(turn: AieTurn) -> bool:
-    return len(words(turn.doctor)) <= _BRIEF and not jargon_in(turn.doctor, language_of(turn.doctor))
+    return 0 < len(words(turn.doctor)) <= _BRIEF and not jargon_in(turn.doctor, language_of(turn.doctor))
 
 
 Outcome = Literal["one", "other", "tie"]
@@ -218,7 +218,8 @@ async def compare(
     role: Role[Any] = doctor_view if view == "doctor" else patient_view
     answers: dict[str, dict[str, Preference]] = {"straight": {}, "swapped": {}}
     orders = {"straight": (one, other), "swapped": (other, one)}
-    drawn = Random(f"{one.text}\n{other.text}").choice(list(orders))
+    texts = sorted((one.text, other.text))  # whichever of them is called one, the same is shown first
+    drawn = "straight" if Random("\n".join(texts)).choice(texts) == one.text else "swapped"
     for order, (first, second) in orders.items():
         if once and order != drawn:
             continue

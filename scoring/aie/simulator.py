@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cases.text.words import language_of
-from cases.vocabulary import data_file
+from cases.vocabulary import USUAL_SIGNS, data_file
 from scoring.aie.transcripts import SimulatorTest, each_test
 from scoring.metrics.samples import Definition, Sample
 from scoring.metrics.text_overlap import Overlap, rouge_1, rouge_chinese_words, spoken_length, words
@@ -247,4 +247,4 @@ def has_keyword(text: str, keywords: str, definition: Definition = "sound") -> b
         found: Sequence[str] = _KEYWORDS["zh"][keywords].split()
         read = _published(text) if definition == "paper" else text
         return any(keyword in read for keyword in found)
-    return re.search(_KEYWORDS["en"][keywords], text, re.IGNORECASE) is not None
+    return re.search(_KEYWORDS["en"][keywords], text.translate(USUAL_SIGNS), re.IGNORECASE) is not None

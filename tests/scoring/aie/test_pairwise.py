@@ -115,3 +115,13 @@ async def test_once_each_pair_is_judged_in_one_order_which_is_drawn(monkeypatch:
     assert len(shown) == 20 and 4 <= shown.count(GOOD) <= 16
     assert [one.outcome("total") for one in duels] == ["one" if first == GOOD else "other" for first in shown]
     assert position_bias(duels, "total")[:2] == (1.0, 20)
+    turned = [await compare("doctor", other, GOOD, ModelSettings(), language="en", once=True) for other in others]
+    opposite = {"one": "other", "other": "one"}
+    assert [opposite[one.outcome("total") or ""] for one in turned] == [one.outcome("total") for one in duels]
+
+
+async def test_a_doctor_who_says_nothing_is_preferred_in_nothing() -> None:
+    silent = Consultation.of(aie("A man coughs.", turn("O", ""), diagnosis=None), "en")
+    for view in ASPECTS:
+        duel_with = await compare(view, silent, GOOD, ModelSettings(), language="en", record="He smokes.", answer="Flu")
+        assert "one" not in {duel_with.outcome(aspect) for aspect in ASPECTS[view]}

@@ -70,6 +70,7 @@ def test_a_lie_taken_from_the_record_is_honest_only_in_paper_mode() -> None:
     ("action", "reply", "metric", "value"),
     [
         ("A-A-B", "I don't know.", "HONEST", 100),
+        ("A-A-B", "Ｉ ｄｏｎ't\u00a0know.", "HONEST", 100),
         ("A-A-B", "I have notable pain", "HONEST", 0),
         ("A-B", "What exactly do you mean", "GUIDANCE", 100),
         ("A-B", "It hurts", "GUIDANCE", 0),
