@@ -149,14 +149,13 @@ def without_list_marks(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     items = [part for part in value if not (isinstance(part, str) and not part.strip())]
-    if items and all(isinstance(item, str) and _marked(item, place) for place, item in enumerate(items, start=1)):
-        return [_LIST_MARK.sub("", item) for item in items]
-    return items
+    marks = [_mark_of(item, place) for place, item in enumerate(items, start=1)]
+    return [mark.string[mark.end() :] for mark in marks if mark] if all(marks) else items
 
 
-def _marked(item: str, place: int) -> bool:
-    found = _LIST_MARK.match(item)
-    return found is not None and found["number"] in (None, str(place))
+def _mark_of(item: Any, place: int) -> re.Match[str] | None:
+    found = _LIST_MARK.match(item) if isinstance(item, str) else None
+    return found if found and found["number"] in (None, str(place)) else None
 
 
 def folded(words: str) -> str:

@@ -143,6 +143,7 @@ def test_each_object_that_is_spelt_worse_than_the_one_before_costs_no_further_pa
         (["（1）痛风"], ["痛风"]),
         (["1) Gout", " ", "2) Asthma"], ["Gout", "Asthma"]),
         (["- Gout", "- Asthma"], ["Gout", "Asthma"]),
+        (["1. colchicine 0.5 - 1 mg", "2. rest 2) ice"], ["colchicine 0.5 - 1 mg", "rest 2) ice"]),  # marks within
         (["2. Gout", "1. Asthma"], ["2. Gout", "1. Asthma"]),  # no order of a list
         (["1.5 mg of colchicine"], ["1.5 mg of colchicine"]),
         (["1,25-dihydroxyvitamin D"], ["1,25-dihydroxyvitamin D"]),
