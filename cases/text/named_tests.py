@@ -21,7 +21,7 @@ from cases.vocabulary import (
 )
 
 # Follows the name of a picture whose findings are reported ("Angiography shows"); "reduced bone density" is no name.
-_SHOWS = re.compile(r"[^,.;，。；]*?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
+_SHOWS = re.compile(r"[^,.;，。；]{0,200}?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
 _BEGINNING = re.compile(r"(?<![a-z0-9])[\x00-\x7f]|[^\x00-\x7f]")  # where `spelled` lets a name begin
 # Items under which many tests are filed: a test not named in the report was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
@@ -113,7 +113,8 @@ def is_other(test: NamedTest, name: str) -> bool:
 
 def reported(line: str) -> list[NamedTest]:
     """Return the tests whose result a line reports ("Angiography shows ...", 肺功能：...)."""
-    return [name for _, end, name in placed_tests(line) if _SHOWS.match(normalise(line), end)]
+    words = normalise(line)
+    return [name for _, end, name in placed_tests(line) if _SHOWS.match(words, end)]
 
 
 def _without_apart(report: Sequence[str], passages: bool) -> list[str]:

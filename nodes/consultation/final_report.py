@@ -139,7 +139,9 @@ def told_already(chart: Chart) -> tuple[list[str], str] | None:
     wordings = (doctor["told"], doctor["concluded"], physician["physician"]["steps"][0])
     undetermined = (doctor["open"], physician["physician"]["unnamed"])
     for wording in (*wordings, *undetermined):
-        told = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(wording)))
+        # A name ends where the next words of ours begin: in a long text of a model, no later place is tried.
+        named = re.sub(r"\\{(\w+)\\}(.+?)(?=\\{)", r"(?>(?P<\1>.+?)\2)", re.escape(wording))
+        told = re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", named))
         for turn in chart.dialogue:
             if turn.speaker == "doctor" and (match := told.fullmatch(turn.text)):
                 said = match.groupdict()

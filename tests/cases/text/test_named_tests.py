@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from cases.text.named_tests import _overlapping, labelled_test, named_tests, occurs
+from cases.text.named_tests import _overlapping, labelled_test, named_tests, occurs, reported
 from cases.vocabulary import EXAMINATION_ITEMS
 
 
@@ -86,3 +86,9 @@ def test_overlapping_names_are_found_in_one_pass_as_each_beside_each() -> None:
         assert _overlapping(spans) == (within, beyond), spans
     many = [(start, start + 2) for start in range(0, 300_000, 3)]  # each beside each: ten thousand million
     assert _overlapping(many) == (set(), set())
+
+
+def test_what_a_test_shows_is_told_near_its_name() -> None:
+    """All of a line was read from each of its tests on: for thousands in one line, the square of its length."""
+    assert [test.item for test in reported("Angiography of both legs shows a thrombus.")]
+    assert not reported(f"Angiography {'of both legs ' * 50}shows a thrombus.")

@@ -72,6 +72,17 @@ def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_report
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_a_name_that_was_told_ends_where_the_words_behind_it_begin(language: Any) -> None:
+    """Trying each later place, too, took time that grew with the square of a text that repeats them."""
+    told = load_words("consultation/words", language)["doctor"]["told"]
+    between = told.partition("{diagnosis}")[2].partition("{treatment}")[0]
+    words = told.format(diagnosis="gout", treatment=f"rest{between}ice")
+    door = Presentation(language=language, chief_complaint="A cough.")
+    found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
+    assert found.diagnosis == ["gout"] and found.treatment == f"rest{between}ice"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_offline_who_was_told_that_the_diagnosis_is_open_has_it_reported_as_undetermined(language: Any) -> None:
     words = load_words("consultation/words", language)["doctor"]["open"].format(treatment="rest")
     unnamed = load_words("clini_eval/words", language)["physician"]["unnamed"].format(tests="CT")
