@@ -10,7 +10,7 @@ from cases.text.demographics import without_ages
 from cases.text.numbers import spans_of_time
 from cases.text.statements import mentions, statements
 from cases.text.words import has_chinese
-from cases.vocabulary import Language, data_file, patterns, word_list
+from cases.vocabulary import Language, compiled, data_file, patterns, word_list
 from nodes.offline.chart_signs import (
     ADULT_FROM,
     CHILD_FROM,
@@ -47,6 +47,10 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     results = found_text(chart)
     sides = _sides_in("; ".join(case.diagnosis[:1]))
     if sides and (found := _sides_with_findings(results)) and not sides & found:
+        return True
+    if any(
+        matches(named, name) != is_wanted for named, is_wanted in _said_by_tests(results) for name in case.diagnosis[:1]
+    ):
         return True
     if has_chinese("".join(case.diagnosis[:1])) and not has_chinese(results):
         return False  # a Chinese name cannot match other results, and splitting it would load a dictionary
@@ -127,6 +131,32 @@ def _follows(diagnosis: str, chart: Chart) -> bool:
     return not came_just_now(chart) or all(
         matches(each["named"], diagnosis) for each in _causes("consequence") if matches(each["told"], complaint)
     )
+
+
+@lru_cache(maxsize=64)  # hundreds of cases are compared with one chart
+def _said_by_tests(results: str) -> list[tuple[str, bool]]:
+    """Return the patterns of diagnoses that a named test proves (true) or denies (false)."""
+    said: list[tuple[str, bool]] = []
+    for test in _causes("test"):
+        outcomes = {
+            _outcome(results, *found.span()) for found in compiled(test["test"], re.IGNORECASE).finditer(results)
+        }
+        if "positive" in outcomes:
+            said += [(test["proves"], True)] if "proves" in test else []
+        elif "negative" in outcomes and "denies" in test:
+            said.append((test["denies"], False))
+    return said
+
+
+def _outcome(results: str, start: int, end: int) -> str | None:
+    """Return what results say of the test that is named there: positive, negative, or nothing of that kind."""
+    before = results[:start][-40:]
+    if _PATTERNS["negative_before"].search(before):
+        return "negative"
+    if _PATTERNS["positive_before"].search(before):
+        return "positive"
+    after = _PATTERNS["outcome"].search(results[end:][:60])
+    return after.lastgroup if after else None
 
 
 @cache

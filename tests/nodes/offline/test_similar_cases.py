@@ -83,6 +83,32 @@ def test_a_diagnosis_never_contradicts_sex_age_or_a_result_that_was_read_out(
 
 
 @pytest.mark.parametrize(
+    ("disease", "results", "is_named"),
+    [
+        ("Influenza A", "Rapid antigen test for HRP-2 positive; G6PD normal.", False),
+        ("Falciparum malaria", "Rapid antigen test for HRP-2 positive; G6PD normal.", True),
+        ("Falciparum malaria", "Plasmodium PCR positive, HRP-2 negative.", True),
+        ("Falciparum malaria", "No plasmodium seen on the smear.", False),
+        ("Falciparum malaria", "HRP-2 not tested.", True),
+        ("Hyperthyroidism", "TSH 0.01 mIU/L, free T3 normal.", True),
+        ("Hyperthyroidism", "TSH normal.", False),
+        ("Bullous pemphigoid", "Presence of desmoglein antibodies.", False),
+    ],
+)
+def test_a_named_test_proves_or_denies_its_disease_and_no_other(disease: str, results: str, is_named: bool) -> None:
+    told = {"present_illness": "I have had blisters since I came back from Africa."}
+    named = diagnosed(chart_of({"Blood Test": results}, **told), case(disease), case("Gout"))
+    assert (named == disease) == is_named
+
+
+def test_a_chinese_test_denies_its_disease() -> None:
+    told: dict[str, Any] = {"language": "zh", "present_illness": "手指关节疼。"}
+    near = case("类风湿关节炎", language="zh"), case("痛风", language="zh")
+    assert diagnosed(chart_of(**told), *near) == "类风湿关节炎"
+    assert diagnosed(chart_of({"Blood Test": "类风湿因子、抗CCP抗体均阴性。"}, **told), *near) == "痛风"
+
+
+@pytest.mark.parametrize(
     ("diagnosis", "language", "silent", "told"),
     [
         (
