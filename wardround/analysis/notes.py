@@ -60,9 +60,17 @@ def used_notes(spent: Spent) -> list[str]:
     """Say what judges used, and of how many answers the price is unknown; nothing if no model was asked."""
     if not spent.calls:
         return []
+    if not spent.tokens:
+        return [f"Models were asked: {counted(spent.calls, 'call')}; no token usage was reported."]
     cost = "" if not spent.cost else f", {spent.cost:.4f} US dollars"
     unpriced = f"; the price of {counted(spent.unpriced, 'answer')} is unknown" if spent.unpriced else ""
     return [f"Models were asked: {counted(spent.calls, 'call')}, {counted(spent.tokens, 'token')}{cost}{unpriced}."]
+
+
+def used(spent: Spent) -> dict[str, float | None]:
+    """Return the calls, tokens and US dollars that judges used; None for what no server told or has no known price."""
+    cost = None if spent.unpriced or not spent.tokens else spent.cost
+    return {"calls": spent.calls, "tokens": spent.tokens or None, "cost": cost}
 
 
 def is_usage_known(tokens: float, uncounted: float) -> bool:

@@ -19,7 +19,7 @@ from llm.specs import OFFLINE
 from nodes.context import Context
 from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
-from wardround.analysis.notes import few_cases_note, said_by_rules, used_notes
+from wardround.analysis.notes import few_cases_note, said_by_rules, used, used_notes
 from wardround.analysis.rescoring import judged_with
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import JsonNumbers
@@ -146,8 +146,8 @@ def content_of(scores: Scores) -> dict[str, Any]:
     The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
     with the metrics of each; with groups, ``groups``, with theirs; with unanswered questions, ``answered``, with the
     mean over answered ones and their ``share``; if judges were given settings of their own, ``settings``; if models
-    were asked, the ``spent`` calls, tokens and US dollars (None if a price is unknown); and the ``numbers`` of further
-    tables: ``differences`` to other transcripts, ``correlations`` with people.
+    were asked, the ``spent`` calls, tokens and US dollars (None if no server told them or a price is unknown); and the
+    ``numbers`` of further tables: ``differences`` to other transcripts, ``correlations`` with people.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
@@ -159,9 +159,8 @@ def content_of(scores: Scores) -> dict[str, Any]:
         content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
     if scores.settings:
         content["settings"] = dict(scores.settings)
-    if (spent := scores.spent).calls:
-        cost = None if spent.unpriced else spent.cost
-        content["spent"] = {"calls": spent.calls, "tokens": spent.tokens, "cost": cost}
+    if scores.spent.calls:
+        content["spent"] = used(scores.spent)
     for table in scores.tables:
         content |= table.numbers
     return content

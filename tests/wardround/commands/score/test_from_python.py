@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import wardround as wr
+from llm.limits import Spent
 from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, turn
 from tests.support.commands import wardround
 from tests.support.fake_server import FakeServer
+from wardround.analysis.notes import used_notes
 from wardround.commands.score import scoring_functions
 
 
@@ -57,6 +59,16 @@ def test_what_the_judges_used_is_told_and_written(tmp_path: Path) -> None:
     assert f"Models were asked: {requests} call" in told.stdout and "the price of 1 answer is unknown" in told.stdout
     assert json.loads(written.read_text("utf-8"))["spent"] == {**asked, "cost": None}
     assert "spent" not in wr.score_transcripts("medpmc", file, judge=["offline"]), "rules cost nothing"
+
+
+def test_tokens_that_no_server_reported_are_not_known_to_be_none(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps([medpmc_data(turn("B-A", "Any pain?", "Yes, pain."), turn("D", "Bye."), id=1)]), "utf-8")
+    with FakeServer(faults=["no_counts"] * 9) as server:
+        priced = [f"model.paid.spec=openai:any@{server.base_url}", "model.paid.prices=[1, 2]"]
+        found = wr.score_transcripts("medpmc", file, judge=["paid"], settings=priced)
+    assert found["spent"] == {"calls": 1, "tokens": None, "cost": None}
+    assert used_notes(Spent(calls=1)) == ["Models were asked: 1 call; no token usage was reported."]
 
 
 def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tmp_path: Path) -> None:
