@@ -53,6 +53,15 @@ def test_a_record_in_slightly_other_words_is_kin_and_its_answer_key_plays_no_par
     assert not kin_of(other).includes(remember(case))
 
 
+def test_records_of_which_each_text_begins_otherwise_are_kin_by_the_rest() -> None:
+    for language in ("en", "zh"):
+        case = next(case for case in CASES if case.language == language)
+        told = {name: getattr(case.patient, name) for name in ("chief_complaint", "present_illness")}
+        bare = case.model_copy(update={"patient": PatientRecord(**told), "examinations": ExaminationRecord()})
+        copy = renamed(bare, **{name: f"Seen at noon. {text}" for name, text in told.items()})
+        assert kin_of(bare).includes(remember(copy))
+
+
 def test_a_record_in_full_width_letters_and_digits_is_kin() -> None:
     case = next(case for case in CASES if case.language == "en")
     wide = str.maketrans({code: chr(code + 0xFEE0) for code in range(0x21, 0x7F)})
