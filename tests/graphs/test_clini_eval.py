@@ -11,6 +11,7 @@ from graphs.clini_eval import graph
 from llm import AskError, ModelSettings
 from scoring.clini_eval.demonstration import NothingToScoreError
 from scoring.clini_eval.instructor import score_clini_eval
+from scoring.clini_eval.points import LEAVES
 from tests.graphs.scripting import calls
 from tests.scoring.clini_eval_dialogues import interview
 from tests.support.fake_server import FakeServer, FaultPlan
@@ -30,6 +31,7 @@ def test_the_graph_gives_the_scores_of_the_function_in_four_calls(language: str)
 
 def test_the_rules_sum_up_in_the_language_of_the_dialogue() -> None:
     scores = GRAPH.invoke({"dialogue": interview("zh", good=True)})["scores"]
+    assert scores.unscored and scores.leaves.keys() | scores.unscored.keys() == LEAVES.keys(), "each has a reason"
     for text in (scores.comparison.assessment, scores.summary):
         assert "点" in text or "分" in text
         assert not re.search("[a-z]", text)
@@ -38,7 +40,7 @@ def test_the_rules_sum_up_in_the_language_of_the_dialogue() -> None:
 def test_the_page_shows_the_picture_as_it_is_and_files_that_are_there() -> None:
     page = (ROOT / "docs" / "scores-clini-eval.md").read_text("utf-8")
     assert re.findall(r"```mermaid\n(.*?)\n```", page, re.DOTALL) == [graph.get_graph().draw_mermaid().strip()]
-    for name in re.findall(r"`((?:evaluation|graphs|nodes)/[\w/.]+)`", page):
+    for name in re.findall(r"`((?:scoring|graphs|nodes)/[\w/.]+)`", page):
         assert (ROOT / name).exists(), name
 
 

@@ -29,6 +29,25 @@ def score(suite: str = "medchain") -> CaseScores:
     return asyncio.run(SUITES[suite].score(CASE, Answers(), ModelSettings()))
 
 
+def test_the_scales_of_the_suites_are_the_papers() -> None:
+    """By its scale a score has its interval, its margin and what a failed case counts as."""
+    one_scale = {name: suite.ends for name, suite in SUITES.items() if isinstance(suite.ends, tuple)}
+    assert one_scale == {
+        "medchain": (0, 1),
+        "mvme": (1, 4),
+        "aie": (0, 100),
+        "medpmc": (0, 100),
+        "medpmc_judged": (1, 5),
+        "gates": (0, 1),
+    }
+    told = {"D": (0, 2), "I": (0, 2), "C": (0, 2), "U": (0, 2), "CM": (0, 2), "Total": (0, 10)}
+    assert SUITES["medpmc_standard"].ends == told
+    assert SUITES["medpmc_patient"].ends == {**told, "Semantic consistency": (0, 5), "Character feature": (0, 5)}
+    points = SUITES["clini_eval"].ends
+    assert isinstance(points, dict) and points["Total Score"] == (0, 100) and points["Medical History"] == (0, 45)
+    assert SUITES["clini_eval_paper"].ends == points
+
+
 def test_a_metric_is_a_column_behind_the_published_ones_titled_from_its_name() -> None:
     @metric("right_first", suite="medchain")
     def right_first(case: Case, answers: Answers) -> float | None:
