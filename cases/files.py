@@ -1,10 +1,10 @@
 """Read and write files of cases; every problem names its file, line and field."""
 
+import errno
 import hashlib
 import json
 import os
 import pickle
-import shutil
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
@@ -20,6 +20,7 @@ from cases.validation import InputError, is_unknown_field, nearest
 from cases.whole_files import replacing
 
 BUILTIN = "builtin"
+_NAME_KEPT = 60  # characters of a copied picture's name, of up to four bytes; with our prefixes, systems allow 255
 
 
 class CaseFileError(InputError):
@@ -157,6 +158,7 @@ def save_cases(cases: Iterable[Case], path: str | Path) -> None:
 
     Raises:
         TypeError: these are not cases, as where one case is given, or the result of an import.
+        OSError: a file cannot be written, or the folder of the pictures is a link.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -174,13 +176,21 @@ def _with_pictures(case: Case, target: Path) -> Case:
         picture = Path(case.folder, image.file).resolve()
         if case.folder and picture_fault(case.folder, image.file, whole=False) is None:
             if not picture.is_relative_to(folder):
-                mark = hashlib.sha256(picture.read_bytes()).hexdigest()[:8]
-                copy = folder / f"{target.stem}_pictures" / f"{mark}-{picture.name}"
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                picture = Path(shutil.copyfile(picture, copy))
+                picture = _copied(picture, folder / f"{target.stem}_pictures")
             image = image.model_copy(update={"file": picture.relative_to(folder).as_posix()})
         images.append(image)
     return case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": images})})
+
+
+def _copied(picture: Path, folder: Path) -> Path:
+    if folder.is_symlink():  # a folder received from others may link to any
+        raise OSError(errno.ELOOP, "is a link; pictures are copied into a folder, so remove it", str(folder))
+    content = picture.read_bytes()
+    copy = folder / f"{hashlib.sha256(content).hexdigest()[:8]}-{picture.name[-_NAME_KEPT:]}"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(copy) as out:
+        out.write(content)
+    return copy
 
 
 def _paths(source: str | Path) -> list[Path]:

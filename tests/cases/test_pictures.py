@@ -1,6 +1,7 @@
 """Pictures that a case names lie in its folder, are images by content and of bounded size; else nothing is sent."""
 
 import json
+import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,6 +207,24 @@ def test_saved_elsewhere_cases_take_their_own_pictures_along_and_no_other_file(f
     assert faults == ["line 2 (secret)"] and len(list(file.parent.rglob("*.png"))) == 1
     save_cases([kept], folder / "again.jsonl")
     assert load_cases(folder / "again.jsonl")[0].examinations.images[0].file == "images/ct.png"
+
+
+def test_a_picture_with_the_longest_name_is_taken_along_and_never_through_a_link(folder: Path) -> None:
+    name = f"{'x' * 251}.png"
+    (folder / "images" / "ct.png").rename(folder / name)
+    there, elsewhere = folder / "there", folder / "elsewhere"
+    save_cases([pictured(name, folder)], there / "cases.jsonl")
+    copy = load_cases(there / "cases.jsonl")[0].examinations.images[0].file
+    assert copy.endswith("xx.png")
+    (there / copy).unlink()
+    elsewhere.write_text("mine")
+    (there / copy).symlink_to(elsewhere)
+    save_cases([pictured(name, folder)], there / "cases.jsonl")
+    assert elsewhere.read_text() == "mine" and not check_cases(there / "cases.jsonl")[1]
+    shutil.rmtree(there / "cases_pictures")
+    (there / "cases_pictures").symlink_to(folder)
+    with pytest.raises(OSError, match="is a link; pictures are copied into a folder, so remove it"):
+        save_cases([pictured(name, folder)], there / "cases.jsonl")
 
 
 @pytest.mark.slow
