@@ -323,14 +323,17 @@ class RunDirectory:
             ) from error
 
     def _check_ids(self, ids: Iterable[str]) -> None:
-        """Refuse ids whose traces would be one file, where the file system ignores letter case."""
-        if not (self.path / ".LOCK").exists():  # which is `.lock` there, and held now
-            return
+        """Refuse ids whose traces would be one file: one is spelt like the other's, or in another letter case."""
+        ignores_case = (self.path / ".LOCK").exists()  # which is `.lock` there, and held now
         for other, own in differing_by_letter_case(ids):
-            raise ConfigurationError(
-                f"--out {self.path}: this file system ignores letter case, so the cases {other!r} and {own!r} "
-                "would share a trace; rename one of them, or choose an --out on another file system"
-            )
+            both = f"the cases {other!r} and {own!r} would share a trace; rename one of them"
+            if trace_name(other, 0) == trace_name(own, 0):
+                raise ConfigurationError(f"--out {self.path}: {both}")
+            if ignores_case:
+                raise ConfigurationError(
+                    f"--out {self.path}: this file system ignores letter case, so {both}, or choose an --out on "
+                    "another file system"
+                )
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
         self.run = ""

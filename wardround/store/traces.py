@@ -95,7 +95,10 @@ def trace_name(case_id: str, epoch: int) -> str:
 
 
 def differing_by_letter_case(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the ids whose traces a file system that ignores letter case takes for that of an earlier id, with it."""
+    """Yield the ids whose traces a file system that ignores letter case takes for that of an earlier id, with it.
+
+    An id can also be spelt as the name of another's trace is (`a_b-c8687a08` and `a b`).
+    """
     seen: dict[str, str] = {}
     for own in ids:
         if (other := seen.setdefault(_folded(trace_name(own, 0)), own)) != own:

@@ -84,6 +84,14 @@ def test_ids_that_differ_by_letter_case_are_refused_only_where_their_traces_woul
     open_once(tmp_path / "mac", items=items[:1])
 
 
+def test_an_id_that_is_spelt_as_the_name_of_another_trace_is_refused(tmp_path: Path) -> None:
+    """The calls of both cases would lie in one file, and after a kill answer each other's questions."""
+    items = [StoredItem.of(CASES[0].model_copy(update={"id": name})) for name in ("a b", "a_b-c8687a08")]
+    with pytest.raises(ConfigurationError, match="the cases 'a b' and 'a_b-c8687a08' would share a trace; rename one"):
+        open_once(tmp_path, items=items)
+    open_once(tmp_path, items=items[:1])
+
+
 def test_the_manifest_says_what_the_results_rest_on(tmp_path: Path) -> None:
     experiment = Experiment(seed=5)
     open_once(tmp_path, experiment)
