@@ -1,7 +1,10 @@
 """Patterns in files: compiled when they are first asked for, hence all compiled here."""
 
 import ast
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +48,17 @@ def test_there_are_such_files() -> None:
 
 def test_no_pattern_has_a_loop_that_can_cut_a_text_in_many_ways() -> None:
     found = [f"{place}: {source[:80]}" for place, source in _looping() if forks_in_a_loop(re.compile(source))]
+    assert not found, f"their time doubles with each letter of a text that does not fit in the end: {found}"
+
+
+@pytest.mark.slow
+def test_nor_has_a_pattern_that_is_put_together_while_a_case_is_played() -> None:
+    """The text of such a pattern stands in no file, so all modules are imported anew, and compile what they compile."""
+    command = [sys.executable, "-m", "tests.support.built_patterns"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    built = [(place, source, flags) for place, source, flags in json.loads(printed) if _LOOP.search(source)]
+    assert len({place for place, _, _ in built}) > 20
+    found = [f"{place}: {source[:80]}" for place, source, flags in built if forks_in_a_loop(re.compile(source, flags))]
     assert not found, f"their time doubles with each letter of a text that does not fit in the end: {found}"
 
 
