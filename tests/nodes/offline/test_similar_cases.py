@@ -102,7 +102,7 @@ def test_a_named_test_proves_or_denies_its_disease_and_no_other(disease: str, re
 
 
 def test_a_chinese_test_denies_its_disease() -> None:
-    told: dict[str, Any] = {"language": "zh", "present_illness": "手指关节疼。"}
+    told: dict[str, Any] = {"language": "zh", "chief_complaint": "手指关节疼了两个月。"}
     near = case("类风湿关节炎", language="zh"), case("痛风", language="zh")
     assert diagnosed(chart_of(**told), *near) == "类风湿关节炎"
     assert diagnosed(chart_of({"Blood Test": "类风湿因子、抗CCP抗体均阴性。"}, **told), *near) == "痛风"
