@@ -184,9 +184,11 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
             context = {name: getattr(context, name) for name in context.model_fields_set}
         named = set(context) if isinstance(context, Mapping) else None
         context = schema(**context) if named is not None else context
-        if not isinstance(context, ModelSettings):
+        is_ours = issubclass(schema, ModelSettings)
+        if not isinstance(context, ModelSettings if is_ours else schema):
             raise ValueError(f"context: expected settings, such as {{'retrieval': False}}, not {context!r:.60}")
-        context.check_folders()
+        if isinstance(context, ModelSettings):
+            context.check_folders()
         return context, named
 
     def _continues(self, given: Any, kept: Mapping[str, Any]) -> bool:

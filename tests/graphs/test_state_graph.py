@@ -1,9 +1,11 @@
+import asyncio
 import threading
 from typing import Any
 
 import pytest
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from graphs.catalogue import GRAPHS
@@ -41,3 +43,18 @@ async def test_a_condition_is_answered_where_it_is_asked_sync_and_async_with_wha
     builder.add_edge(START, "more")
     builder.add_conditional_edges("more", often_enough, {"again": "more", "enough": END})
     assert builder.compile().invoke({}, context={"most": 2}) == {"number": 2}
+
+
+class Most(BaseModel):
+    most: int = 1
+
+
+@pytest.mark.parametrize(("given", "number"), [(None, 1), ({"most": 3}, 3), (Most(most=4), 4)])
+def test_a_graph_of_ones_own_may_have_settings_that_know_no_models(given: Any, number: int) -> None:
+    async def count(state: Count, runtime: Runtime[Most]) -> Count:
+        return {"number": runtime.context.most}
+
+    builder = StateGraph(Count, context_schema=Most)
+    builder.add_node("count", count)
+    builder.add_edge(START, "count")
+    assert asyncio.run(builder.compile().ainvoke({}, context=given)) == {"number": number}
