@@ -81,6 +81,7 @@ from tests.support.slow_patterns import runs_that_meet
         ("三～五岁", None),
         ("第一岁", None),
         ("患者五十岁绝经", None),
+        ("患者，女，52岁 绝经3年", 52),
         ("停经49天。月经史：13岁初潮，5/28天，50岁绝经。", None),
         ("24岁结婚，育一子", None),
         ("26岁初产妇", 26),
