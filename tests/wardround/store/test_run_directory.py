@@ -85,7 +85,7 @@ def test_ids_that_differ_by_letter_case_are_refused_only_where_their_traces_woul
 
 
 def test_an_id_that_is_spelt_as_the_name_of_another_trace_is_refused(tmp_path: Path) -> None:
-    """The calls of both cases would lie in one file, and after a kill answer each other's questions."""
+    """The calls of both cases would lie in one file."""
     items = [StoredItem.of(CASES[0].model_copy(update={"id": name})) for name in ("a b", "a_b-c8687a08")]
     with pytest.raises(ConfigurationError, match="the cases 'a b' and 'a_b-c8687a08' would share a trace; rename one"):
         open_once(tmp_path, items=items)
