@@ -1,9 +1,9 @@
-"""Whose finding and which organ's a text tells of, before judges by rule."""
+"""Whose finding, which organ's and how much of what a text tells of, before judges by rule."""
 
 import pytest
 
-from scoring.metrics.content import clauses_of
-from scoring.metrics.opposites import names_another_organ, without_other_relatives
+from scoring.metrics.content import clauses_of, stated
+from scoring.metrics.opposites import is_contrary, names_another_organ, without_other_relatives
 
 PATIENTS = [
     "A 4-year-old boy brought in by his mother with fever and a rash",
@@ -72,3 +72,35 @@ def test_nothing_is_left_out_where_the_truth_speaks_of_the_family(truth: str) ->
 def test_forms_of_one_organs_name_are_one_organ(one: str, other: str, another: bool) -> None:
     (first, *_), (second, *_) = clauses_of(one), clauses_of(other)
     assert names_another_organ(first, second) == another
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "contrary"),
+    [
+        ("White cells are higher than normal", "Elevated white cells", False),
+        ("Calcium above the normal range", "Calcium is elevated", False),
+        ("白细胞高于正常", "白细胞升高", False),
+        ("体重超过正常值", "体重增高", False),
+        ("White cells are normal", "Elevated white cells", True),
+        ("白细胞正常", "白细胞升高", True),
+    ],
+)
+def test_what_is_above_normal_is_not_normal(one: str, other: str, contrary: bool) -> None:
+    (first, *_), (second, *_) = clauses_of(one), clauses_of(other)
+    assert is_contrary(first, second) == contrary
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("every 4 hr", "heart"),
+        ("24-hr urine", "heart"),
+        ("80 km/hr", "heart"),
+        ("RR interval of 800 ms", "breath"),
+        ("Protein C 10 mg/L", "crp"),
+        ("1克罗恩病", "g"),
+        ("2克氏针", "g"),
+    ],
+)
+def test_an_abbreviation_or_unit_that_means_something_else_is_not_read_as_one(text: str, name: str) -> None:
+    assert name not in {each.word for each in stated(text)}
