@@ -59,6 +59,12 @@ def test_where_no_pictures_are_sent_their_written_findings_are_given() -> None:
     assert shown(["CT"], send_pictures=False) == ({"CT": "Thick appendix."}, [])
 
 
+def test_what_a_picture_does_not_show_is_told_beside_it_and_all_of_it_where_no_pictures_are_sent() -> None:
+    record = RECORD.model_copy(update={"unpictured": {"CT": "No fever."}})
+    pictured, written = (release(record, ["CT"], "/cases", sent)[0] for sent in (True, False))
+    assert (pictured, written) == ({"CT": "No fever."}, {"CT": "Thick appendix."})
+
+
 def test_an_item_with_pictures_alone_yields_nothing_where_no_pictures_are_sent() -> None:
     assert shown(["MRI"]) == ({}, ["/cases/images/mri.png"])
     assert shown(["MRI"], send_pictures=False) == ({}, [])

@@ -136,6 +136,7 @@ def test_one_doctor_sees_a_patient_once(tmp_path: Path) -> None:
 def test_an_evaluation_without_any_option_is_refused(tmp_path: Path) -> None:
     bare = {key: value for key, value in EVALUATION.items() if not key.endswith("choice")}
     assert "_choice" in str(read_evaluations(write(tmp_path, bare)).errors[0])
+    assert not read_evaluations(write(tmp_path, EVALUATION, bare | {"patient_id": "8"})).errors, "one may lack them"
 
 
 def test_a_report_is_found_in_each_kind_of_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from llm.trace import Call, kept_at
 from nodes.state.chart import Turn
 from scoring.consultation import ConsultationAnswers
 from scoring.medchain.answers import Answers
+from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import call, discussed, graded, write_run
@@ -226,6 +227,12 @@ def test_a_role_that_a_model_played_too_is_said_to_be_rules_in_part(tmp_path: Pa
     assert "Answered by offline rules, not by a model: doctor (in part), patient." in table.notes
 
 
+def test_a_floor_counts_as_scored_the_cases_of_its_fullest_column() -> None:
+    found = {"diagnosis": Estimate(mean=0.5, n=3), "treatment": Estimate(mean=0.5, n=2)}
+    table = scores.floors_table({"constant": found}, SUITES["medchain"])
+    assert [(row["run"], row["scored"], row["failed"]) for row in table.rows] == [("constant", 3, 0)]
+
+
 def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> None:
     made = [
         write_run(
@@ -237,6 +244,9 @@ def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> N
     said = "Rules have no thoughts, so the doctor's modes do not differ offline."
     by_rules, by_model = (scores.build(find_runs(made[place : place + 2]))[0].notes for place in (0, 2))
     assert said in by_rules and said not in by_model
+    (alone,) = scores.build(find_runs(made[:1]))
+    assert said not in alone.notes and not any("Bold: " in note for note in alone.notes), "it alone"
+    assert any("Bold: " in note for note in by_rules)
 
 
 @pytest.mark.parametrize("name", ["scores", "consensus", "ends"])
