@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
-from cases.vocabulary import Language, patterns
+from cases.vocabulary import INVISIBLE, Language, patterns
 from llm import UNANSWERED, ModelSettings, Role, ask, side_by_side
 from scoring.metrics.icd10 import standard_names
 from scoring.metrics.icd10_terms import TermList
@@ -19,20 +19,20 @@ _WRITTEN = patterns("cases", "vocabularies/patterns")
 
 
 def split_diseases(text: str, is_term: Callable[[str], bool] = lambda name: False) -> list[str]:
-    """Return the disease entities of a diagnosis, in order, without repetitions; English and Chinese.
+    """Return the disease entities of a diagnosis, in order, without repetitions in any case; English and Chinese.
 
     The text is split at line ends, list numbers, semicolons, full stops, commas and enumeration commas; Chinese also at
     words that join two diseases (伴, 并, 合并, 及, 和 ...). Brackets (a grade, a side, an abbreviation, but no denial),
     words of doubt, and fragments that are only a grade or risk are dropped. Whatever is itself a term stays whole at
     every step: *Pneumonia, unspecified organism*, 支气管扩张伴感染.
     """
-    folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text))
-    found: dict[str, None] = {}
+    folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text.translate(INVISIBLE)))
+    found: dict[str, str] = {}
     for line in folded.split("\n"):
         for chunk in _PATTERNS["line"].split(_PATTERNS["numbering"].sub("\n", line.strip())):
             for name in _names(chunk, is_term):
-                found[name] = None
-    return list(found)
+                found.setdefault(name.casefold(), name)
+    return list(found.values())
 
 
 def split_by_rule(text: str, terms: TermList, *, standard: bool = False) -> list[str]:

@@ -10,6 +10,7 @@ from rapidfuzz import fuzz, process
 
 from llm import ModelSettings
 from scoring.metrics import icd10_terms
+from scoring.metrics.diagnosis_grade import name_agreement
 from scoring.metrics.icd10 import (
     RULES,
     DiseaseCase,
@@ -98,6 +99,26 @@ def test_candidates_are_those_of_a_full_search(text: str) -> None:
 def test_a_name_with_several_codes_has_the_last() -> None:
     assert TERMS.codes["肺炎"] == "J18.9" and len(TERMS) == 10
     assert "ＰＮＥＵＭＯＮＩＡ unspecified organism" in TERMS and "心" not in TERMS
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Diagnosis: gout", ["gout"]),
+        ("The most likely diagnosis is gout.", ["gout"]),
+        ("Final diagnosis: probable gout; hypertension", ["gout", "hypertension"]),
+        ("诊断：疑似痛风", ["痛风"]),
+        ("初步诊断：1.痛风 2.高血压", ["痛风", "高血压"]),
+        ("主要诊断：痛风；次要诊断：高血压", ["痛风", "高血压"]),
+        ("Gout\ngout; GOUT", ["Gout"]),
+        ("go\u200but", ["gout"]),
+    ],
+)
+def test_what_announces_a_diagnosis_how_it_is_typed_and_that_it_is_told_twice_change_nothing(
+    text: str, expected: list[str]
+) -> None:
+    assert split_diseases(text) == expected
+    assert name_agreement(text, "; ".join(expected)) == 1 or len(expected) > 1
 
 
 def test_the_published_rule_accepts_neighbours_and_the_sound_ones_do_not() -> None:
