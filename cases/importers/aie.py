@@ -20,9 +20,8 @@ from cases.vocabulary import patterns
 _PATTERNS = patterns("cases", "vocabularies/patterns")
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
-_NOTHING_MORE = re.compile(
-    r"(?<![\s，,。；;])[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z"
-)  # left by an empty field of the form
+# What an empty field of the form has left.
+_NOTHING_MORE = re.compile(r"(?<![\s，,。；;])[\s，,。；;]+(?:暂无|无)[。.]?\s*\Z")
 
 
 @importer("aie")

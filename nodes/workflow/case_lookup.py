@@ -26,9 +26,11 @@ async def case_given(state: Mapping[str, Any], source: str) -> Case:
     case = state.get("case")
     if case is None:
         case = await asyncio.to_thread(find_case, state.get("case_id"), source)
-    if not isinstance(case, Case | Mapping):
+    if isinstance(case, Mapping):
+        return Case.model_validate(case)
+    if not isinstance(case, Case):
         raise UnknownCaseError(f"case: expected a whole Case, not {case!r:.60}; an id is given as `case_id`")
-    return case if isinstance(case, Case) else Case.model_validate(case)
+    return case
 
 
 def find_case(case_id: str | None, source: str) -> Case:

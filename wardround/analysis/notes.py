@@ -62,9 +62,14 @@ def used_notes(spent: Spent) -> list[str]:
         return []
     if not spent.tokens:
         return [f"Models were asked: {counted(spent.calls, 'call')}; no token usage was reported."]
-    cost = "" if not spent.cost else f", {spent.cost:.4f} US dollars"
     unpriced = f"; the price of {counted(spent.unpriced, 'answer')} is unknown" if spent.unpriced else ""
-    return [f"Models were asked: {counted(spent.calls, 'call')}, {counted(spent.tokens, 'token')}{cost}{unpriced}."]
+    return [f"Models were asked: {usage(spent.calls, spent.tokens, spent.cost)}{unpriced}."]
+
+
+def usage(calls: int, tokens: int, cost: float | None) -> str:
+    """Put calls, tokens and US dollars into words; without a cost that is zero or unknown (None)."""
+    dollars = f", {cost:.4f} US dollars" if cost else ""
+    return f"{counted(calls, 'call')}, {counted(tokens, 'token')}{dollars}"
 
 
 def used(spent: Spent) -> dict[str, float | None]:

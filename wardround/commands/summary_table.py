@@ -18,6 +18,7 @@ from wardround.analysis.notes import (
     roles_by_rule,
     said_by_rules,
     uncounted_notes,
+    usage,
 )
 from wardround.printing import counted, printable
 
@@ -68,8 +69,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes += repeating_notes(summary.get("repeating", {}))
     if offline := roles_by_rule(summary["models"]):
         notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
-    cost = "" if not summary["cost"] else f", {summary['cost']:.4f} US dollars"
-    notes.append(f"{counted(summary['calls'], 'call')}, {counted(summary['tokens'], 'token')}{cost}.")
+    notes.append(f"{usage(summary['calls'], summary['tokens'], summary['cost'])}.")
     models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
     if models_asked and summary["scored"] and not summary["tokens"]:
         notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
