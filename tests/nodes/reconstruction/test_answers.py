@@ -44,6 +44,8 @@ def test_a_patient_who_answers_with_questions_has_told_nothing() -> None:
         ("en", "What makes the swelling worse?", "Mm-hm.", True),
         ("en", "You take it every day?", "Right.", False),
         ("en", "Do the ankles swell?", "Mm-hm.", False),
+        ("en", "How long has it been?", "Uncomfortably.", True),  # thirteen letters are not thirteen words
+        ("en", "How long has it been?", "My ankles swell so that no shoe of mine fits on my feet.", False),
         ("en", "May I look at your ankles?", "Okay.", False),
         ("en", "We will meet again next week, okay?", "All right, thank you.", False),
         ("en", "How does that sound?", "Sure.", False),
@@ -54,7 +56,9 @@ def test_a_patient_who_answers_with_questions_has_told_nothing() -> None:
         ("zh", "您抽烟吗？", "嗯。", False),
     ],
 )
-def test_to_hear_somebody_out_is_no_answer(language: Language, question: str, reply: str, refused: bool) -> None:
+def test_to_hear_out_or_to_miss_a_question_is_no_answer(
+    language: Language, question: str, reply: str, refused: bool
+) -> None:
     assert (problems(ENGLISH, language, question, reply) != []) is refused
 
 
