@@ -68,10 +68,10 @@ def estimate(
 
     Interval: for binary values, Wilson's; if cases have several values, with their number divided by the design effect
     and Student's quantile. Otherwise the BCa bootstrap of whole cases, 10,000 resamples with a fixed seed, at the level
-    of Student's t for so few cases (Hesterberg 2015, "expanded"); from 500 cases on, Student's t. If all cases have the
-    same mean, a bootstrap is not informative: the share of cases that could differ has Wilson's bound ``q``, so that
-    the mean lies between ``v - q (v - least)`` and ``v + q (most - v)``; None if the ends are unknown. The order of the
-    values does not matter.
+    of Student's t for so few cases (Hesterberg 2015, "expanded"); from 500 cases on, Student's t. Neither goes beyond
+    the observed values. If all cases have the same mean, a bootstrap is not informative: the share of cases that could
+    differ has Wilson's bound ``q``, so that the mean lies between ``v - q (v - least)`` and ``v + q (most - v)``; None
+    if the ends are unknown. The order of the values does not matter.
 
     Args:
         values: one score each, without unscored ones.
@@ -195,7 +195,7 @@ def _interval(scored: _Scored, published: bool, differences: bool) -> tuple[Inte
     quantile = _student(cases)
     if cases >= _LARGE_SAMPLE:
         reach = quantile * math.sqrt(cases / (cases - 1) * scored.squares)
-        return "t", (mean - reach, mean + reach)
+        return "t", (max(mean - reach, observed[0]), min(mean + reach, observed[1]))
     expanded = math.erf(quantile * math.sqrt(cases / (cases - 1)) / math.sqrt(2))
     low, high = _bootstrapped(mean, pulls, "BCa", min(expanded, _MAX_LEVEL))
     return "bca", (max(low, observed[0]), min(high, observed[1]))
@@ -206,8 +206,9 @@ def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) ->
     least, width = ends[0], ends[1] - ends[0]
     share, variance = (mean - least) / width, math.fsum((pull / width) ** 2 for pull in pulls.values())
     independent = len(pulls) == n
-    # The number of independent values with this variance; the number of cases, if all values are equal.
-    effective = n if independent else min(share * (1 - share) / variance, n) if variance else len(pulls)
+    # The number of independent values with this variance (fewer than all in an average of columns that lack cases);
+    # the number of cases, if all values are equal.
+    effective = min(share * (1 - share) / variance, n) if variance else len(pulls)
     square = (NORMAL if independent else _student(len(pulls))) ** 2 / effective
     middle = (share + square / 2) / (1 + square)
     reach = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)

@@ -63,6 +63,11 @@ def test_a_large_sample_has_students_interval_and_a_smaller_one_an_expanded_boot
     assert ten.interval == "bca" and ten.ci95 == pytest.approx((theirs.low, theirs.high), abs=0.01)
 
 
+def test_the_interval_of_a_large_sample_stays_within_its_values() -> None:
+    found = estimate([1.0] * 599 + [0.5], ends=(0, 1))
+    assert found.interval == "t" and found.ci95 and found.ci95[0] < 0.9992 and found.ci95[1] == 1.0
+
+
 def test_the_share_of_epochs_has_wilsons_interval_for_as_many_values_as_their_design_effect_leaves() -> None:
     epochs, cases = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0], ["a", "a", "b", "b", "c", "c"]
     found = estimate(epochs, cases)
@@ -202,6 +207,22 @@ def test_the_interval_of_an_average_holds_its_mean_where_a_case_lacks_a_column()
     columns = {"a": [0.17, 0.0], "b": [1.0, None], "c": [0.0, 1.0], "d": [0.5, 0.5], "e": [0.0, 0.0]}
     found = estimate_columns(columns, None, dict.fromkeys(columns, (0.0, 1.0))).average
     assert found.mean and found.ci95 and found.ci95[0] <= found.mean <= found.ci95[1]  # each case's own mean is lower
+
+
+def test_an_average_of_right_and_wrong_has_the_interval_of_its_smallest_column() -> None:
+    few, many = [1.0, 0.0] * 3, [1.0, 0.0] * 30
+    columns = {"few": [*few, *[None] * 60], "many": [*[None] * 6, *many]}
+    found = estimate_columns(columns, None, dict.fromkeys(columns, (0.0, 1.0)))
+    # Variances of 1/4 * 1/6 and 1/4 * 1/60, each over four: as of 21.8 values, not of all 66.
+    theirs = proportion(0.5, 1 / (0.25 / 6 + 0.25 / 60))
+    assert found.average.interval == "wilson" and found.average.ci95 == pytest.approx(theirs)
+
+
+def proportion(share: float, values: float) -> tuple[float, float]:
+    """Wilson's interval of a share of so many values."""
+    square = 1.959963984540054**2 / values
+    reach = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    return (share + square / 2) / (1 + square) - reach, (share + square / 2) / (1 + square) + reach
 
 
 def test_the_average_of_complete_columns_has_the_error_of_the_cases_own_averages() -> None:
