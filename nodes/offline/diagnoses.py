@@ -26,7 +26,7 @@ from retrieval import RememberedCase
 
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
-_NORMAL = ("normal", "正常")
+NORMAL = ("normal", "正常")
 _PATTERNS = patterns("nodes.offline", "patterns")
 
 
@@ -181,11 +181,16 @@ def _sides_with_findings(text: str) -> frozenset[str]:
 
 def _side_with_finding(clause: str) -> frozenset[str]:
     """Return the one side on which a clause finds something; empty if it finds things normal or names several."""
-    mentioned = mentions(_normal_pattern().sub(" normal ", clause))
-    if any(mention.word in _NORMAL and not mention.negated for mention in mentioned):
+    mentioned = mentions(with_normal_words(clause))
+    if any(mention.word in NORMAL and not mention.negated for mention in mentioned):
         return frozenset()
-    positive = [mention.sides for mention in mentioned if mention.negated == (mention.word in _NORMAL)]
+    positive = [mention.sides for mention in mentioned if mention.negated == (mention.word in NORMAL)]
     return next((sides for sides in positive if len(sides) == 1), frozenset())
+
+
+def with_normal_words(text: str) -> str:
+    """Return a text in which all that calls a finding normal (clear, intact, 如常) says "normal"."""
+    return _normal_pattern().sub(" normal ", text)
 
 
 @cache

@@ -24,7 +24,8 @@ from cases.vocabulary import (
     label,
     labels,
 )
-from nodes.offline.chart_signs import known_findings, named_in_findings, shown_in_findings, urgency
+from nodes.offline.basis import basis_of
+from nodes.offline.chart_signs import named_in_findings, shown_in_findings, urgency
 from nodes.offline.group_words import determined, is_undetermined, reason, undetermined
 from nodes.offline.treatments import untreated_without_a_diagnosis
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
@@ -40,13 +41,12 @@ from nodes.state.decisions import (
     Triage,
 )
 from nodes.state.stage import Recalled
-from prompts import check_stage_texts, mark, stage_title, whole_languages, with_full_stop
+from prompts import check_stage_texts, stage_title, whole_languages
 from retrieval import RememberedCase
 from retrieval.features import FEATURES
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)?")
 _IN_CHART = ("triage", "referral", "orders", "results", "pictures", "reports", "diagnosis")  # see `read_chart`
-_BASIS = 500  # characters of the basis that an offline doctor gives for a diagnosis
 
 
 class DecidedOutput(Progress, total=False):
@@ -152,14 +152,7 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
     names = named_in_findings(chart) or determined(chosen, chart.language) or shown_in_findings(chart)
-    entry = chart.presentation
-    naming = sorted(known_findings(chart), key=lambda text: not any(name in text for name in names))
-    texts = filter(None, [entry.chief_complaint, *naming])
-    findings = mark("space", entry.language).join(with_full_stop(text, entry.language) for text in texts)
-    basis = findings[:_BASIS]
-    if basis != findings:  # cut after a whole sentence, if there is one
-        basis = basis[: max(basis.rfind(". "), basis.rfind("。")) + 1] or basis
-    return {"names": names or [undetermined(chart)], "basis": basis}
+    return {"names": names or [undetermined(chart)], "basis": basis_of(names, chart)}
 
 
 def _offline_treatment(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:

@@ -143,12 +143,13 @@ def test_without_similar_cases_every_seat_still_answers(seat: int) -> None:
     assert voted(seat) == {"Medication"}
 
 
-def test_the_basis_of_a_diagnosis_is_the_complaint_then_the_reports_then_results() -> None:
+def test_the_basis_of_a_diagnosis_is_the_complaint_then_pictures_and_the_general_examination_last() -> None:
     door = CHART["diagnosis"].presentation.model_copy(update={"chief_complaint": "My knee hurts."})
-    results = {"General Examination": "Pulse 72/min. " * 60, "MRI": "A long text."}
+    results = {"General Examination": " ".join(f"Pulse {n}/min." for n in range(72, 172)), "MRI": "A long text."}
     chart = replace(CHART["diagnosis"], presentation=door, reports={"MRI": "A torn meniscus."}, results=results)
     basis = STAGES["diagnosis"].without_model(["Meniscus tear"], chart, ())["basis"]
-    assert basis.startswith("My knee hurts. A torn meniscus. Pulse 72/min.") and len(basis) <= 500
+    assert basis.startswith("My knee hurts. A torn meniscus. A long text. Pulse 72/min.") and len(basis) <= 500
+    assert basis.endswith("/min.")
 
 
 @pytest.mark.parametrize("examiner", [("ai_hospital/words", "examiner"), ("medpmc/words", "technician")])

@@ -1,0 +1,79 @@
+"""What an offline doctor rests a diagnosis on: the complaint, then the findings, the telling ones first."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from cases.text.named_tests import named_tests
+from cases.text.sentences import sentences
+from cases.text.statements import Mention, clauses
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, compiled
+from nodes.offline.chart_signs import known_findings
+from nodes.offline.diagnoses import NORMAL, with_normal_words
+from nodes.state.chart import Chart
+from prompts import mark, with_full_stop
+
+_LONGEST = 500  # characters
+_TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
+_EVERY_TEST = 2  # the rank of a test without pictures, and of what names no examination
+
+
+def basis_of(names: Sequence[str], chart: Chart) -> str:
+    """Return the complaint and as many sentences of findings as there is room for, each as a whole.
+
+    First what names one of the diagnoses, then tissue, pictures, other tests, the examination by hand, and the general
+    one; what finds nothing comes last.
+    """
+    language = chart.presentation.language
+    found = [
+        (not any(name in text for name in names), finds_nothing(sentence), rank, sentence)
+        for text, rank in _findings(chart)
+        for sentence in sentences(text)
+    ]
+    found.sort(key=lambda each: each[:3])
+    told = _ended([chart.presentation.chief_complaint, *(sentence for *_, sentence in found)], language)
+    space = mark("space", language)
+    basis, *more = told or [""]
+    for sentence in more:
+        if len(basis) + len(space) + len(sentence) > _LONGEST:
+            break
+        basis += space + sentence
+    return basis[:_LONGEST]
+
+
+def _ended(texts: Iterable[str], language: Language) -> list[str]:
+    return list(dict.fromkeys(with_full_stop(text, language) for text in texts if text))
+
+
+def finds_nothing(sentence: str) -> bool:
+    """Whether all that a sentence of a report says is that something is normal or not there."""
+    said = [clause for clause in clauses(with_normal_words(sentence)) if clause]
+    return bool(said) and all(map(_is_normal, said))
+
+
+def _is_normal(clause: Sequence[Mention]) -> bool:
+    normal = [not each.negated for each in clause if each.word in NORMAL]
+    return any(normal) if normal else all(each.negated for each in clause)
+
+
+def _findings(chart: Chart) -> list[tuple[str, int]]:
+    """Return the known findings without the names of their examinations, each with the rank of its examination."""
+    filed = {text: item for item, text in [*chart.results.items(), *chart.reports.items()]}
+    heading = compiled(f"([^.;,，。；\\n]{{1,60}}?)(?:{re.escape(mark('label', chart.language).strip())})\\s*")
+    found = []
+    for text in known_findings(chart):
+        item, told = filed[text], text
+        if item not in EXAMINATION_ITEMS.names and (named := heading.match(text)):  # a result told in the dialogue
+            item = _examination(named[1]) or item
+            told = text[named.end() :] if item in EXAMINATION_ITEMS.names else text
+        found.append((told, _rank(item)))
+    return found
+
+
+def _examination(name: str) -> str | None:
+    return EXAMINATION_ITEMS.canonical(name) or next((test.item for test in named_tests(name)), None)
+
+
+def _rank(item: str) -> int:
+    if item in PHYSICAL_ITEMS.names:
+        return 4 if item == _GENERAL else 3
+    return 0 if item == _TISSUE else 1 if item in IMAGE_CLASSES else _EVERY_TEST

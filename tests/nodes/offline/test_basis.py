@@ -1,0 +1,88 @@
+from typing import Any
+
+import pytest
+
+from nodes.offline.basis import basis_of, finds_nothing
+from nodes.state.chart import Chart, Presentation
+from nodes.workflow.stages import read_chart
+
+
+def chart(complaint: str, results: dict[str, str], language: Any = "en") -> Chart:
+    door = Presentation(language=language, chief_complaint=complaint)
+    return read_chart({"presentation": door, "results": results}, "treatment", None)
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "results", "basis"),
+    [
+        (
+            "en",
+            "I cough.",
+            {
+                "General Examination": "Pulse 80/min.",
+                "Chest Examination": "Heart sounds are normal. Crackles on the right.",
+                "Blood Test": "CRP 60 mg/L.",
+                "CT": "No effusion. A mass of 3 cm.",
+                "Pathological Examination": "Glands of atypical cells.",
+            },
+            "I cough. Glands of atypical cells. A mass of 3 cm. CRP 60 mg/L. Crackles on the right. Pulse 80/min. "
+            "No effusion. Heart sounds are normal.",
+        ),
+        (
+            "zh",
+            "咳嗽。",
+            {
+                "General Examination": "脉搏80次/分。",
+                "Chest Examination": "心音正常。右肺湿啰音。",
+                "Blood Test": "C反应蛋白60 mg/L。",
+                "CT": "未见积液。右肺见3 cm肿块。",
+                "Pathological Examination": "见异型细胞。",
+            },
+            "咳嗽。见异型细胞。右肺见3 cm肿块。C反应蛋白60 mg/L。右肺湿啰音。脉搏80次/分。未见积液。心音正常。",
+        ),
+    ],
+)
+def test_a_basis_says_first_what_tells_most_and_last_what_finds_nothing(
+    language: str, complaint: str, results: dict[str, str], basis: str
+) -> None:
+    assert basis_of(["?"], chart(complaint, results, language)) == basis
+
+
+@pytest.mark.parametrize(
+    ("language", "results", "basis"),
+    [
+        (
+            "en",
+            {"reply 0": "General Examination: Pulse 80/min.", "reply 1": "X-ray of the chest: A shadow."},
+            "I cough. A shadow. Pulse 80/min.",
+        ),
+        ("zh", {"reply 0": "一般检查：脉搏80次/分。", "reply 1": "X线检查：见片状影。"}, "咳嗽。见片状影。脉搏80次/分。"),
+    ],
+)
+def test_results_told_in_the_dialogue_stand_in_a_basis_without_the_names_of_their_examinations(
+    language: str, results: dict[str, str], basis: str
+) -> None:
+    assert basis_of(["?"], chart({"en": "I cough.", "zh": "咳嗽。"}[language], results, language)) == basis
+
+
+def test_a_basis_has_whole_sentences_alone() -> None:
+    long = " ".join(f"Shadow number {number} lies in the right lung." for number in range(40))
+    basis = basis_of(["?"], chart("I cough.", {"CT": long}))
+    assert 400 < len(basis) <= 500 and basis.endswith("lung.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "nothing"),
+    [
+        ("No fracture.", True),
+        ("The joint is normal.", True),
+        ("The margin is not smooth.", False),
+        ("No fracture, but a torn meniscus.", False),
+        ("边缘光滑。", True),
+        ("未见骨折。", True),
+        ("边缘不规则。", False),
+        ("未见骨折，半月板撕裂。", False),
+    ],
+)
+def test_a_sentence_finds_nothing_if_each_of_its_clauses_does(sentence: str, nothing: bool) -> None:
+    assert finds_nothing(sentence) is nothing
