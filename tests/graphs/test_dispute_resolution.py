@@ -278,6 +278,7 @@ def test_patient_and_examiner_are_asked_about_the_conflicts_and_their_replies_go
     assert CASE.examinations.results["Blood Test"] in second.reply
     assert CASE.examinations.results["Blood Test"] not in first.reply
     assert second.reply in result["facts"].examinations and first.reply in result["facts"].symptoms
+    assert any(call.id.startswith("conflict1/") for call in calls(result)), "the patient's call is on record"
     [call] = calls(result, "director", place="agreed_facts")
     assert first.reply in words(call) and second.reply in words(call)
     assert all(second.reply in words(call) for call in calls(result, "director", place="final"))

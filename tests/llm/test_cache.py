@@ -191,6 +191,14 @@ def test_a_cache_that_was_deleted_is_made_anew(file: Path) -> None:
     assert file.exists()
 
 
+def test_an_entry_that_was_changed_in_the_file_is_an_error_and_never_an_answer(file: Path) -> None:
+    open_cache(str(file)).keep("key", "model", CachedAnswer('{"level": 1}', 1, 1))
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE answers SET answer = ?", ('{"level": 2}',))
+    with pytest.raises(CacheError, match=f"does not match its checksum.*{REMEDY}"):
+        open_cache(str(file)).find("key")
+
+
 def answer_of(number: int) -> CachedAnswer:
     return CachedAnswer(json.dumps({"level": number, "reason": "because " * 20}), number, 7)
 

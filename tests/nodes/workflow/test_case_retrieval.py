@@ -92,6 +92,26 @@ def test_verified_cases_without_a_department_come_before_pseudo_cases_of_the_dep
         assert [each["verified"] for each in cases] == [True, False, False]
 
 
+@pytest.mark.parametrize("position", [0, 1])
+def test_in_the_order_of_the_run_a_case_recalls_what_came_before_it_and_the_first_nothing(
+    position: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[int | None] = set()
+
+    class Empty:
+        def recall(self, *_: Any, before: int | None, **__: Any) -> list[Any]:
+            asked.add(before)
+            return []
+
+        def add(self, *_: Any) -> None:
+            pass
+
+    monkeypatch.setattr("nodes.workflow.case_retrieval.memory_of", lambda context: Empty())
+    context: Any = {"models": {"default": "offline"}, "grow": "in_order", "position": position}
+    clinical_workflow.invoke({"case": load_cases()[0]}, context=context)
+    assert asked == {0, position}
+
+
 @pytest.mark.parametrize("verified_cases", [1, 3])
 def test_rules_too_meet_pseudo_cases_only_where_there_are_too_few_verified_ones(
     verified_cases: int, monkeypatch: pytest.MonkeyPatch

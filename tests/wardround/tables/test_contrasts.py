@@ -36,6 +36,15 @@ def test_a_setting_of_which_the_paper_expects_nothing_has_no_such_column(tmp_pat
     assert "expected" not in {column.name for column in table.columns}
 
 
+def test_another_suite_is_no_setting_whose_effect_is_shown(tmp_path: Path) -> None:
+    result = Result(case_id="a", epoch=0, termination="completed", scores={"diagnosis": 1.0})
+    runs = [
+        write_run(tmp_path / suite, [result], graph="consultation", suite=suite) for suite in ("mvme", "clini_eval")
+    ]
+    [table] = build_contrasts(find_runs(runs))
+    assert table.rows == []
+
+
 def test_without_a_patient_to_ask_a_single_doctor_is_compared_with_the_one_whose_dialogue_has_the_orders(
     tmp_path: Path,
 ) -> None:

@@ -97,7 +97,8 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
     def scored(case: str, points: float) -> Result:
         scores = {"Medical History": points, "Total Score": total and total + points, "Assessed Points": 60.0 + points}
         known = {name: score for name, score in {**scores, "Avg. Turns": 9.0 + points}.items() if score is not None}
-        return Result(case_id=case, epoch=0, termination="completed", scores=known)
+        lacking = {"Assessable Points": "none"}
+        return Result(case_id=case, epoch=0, termination="completed", scores=known, unscored=lacking)
 
     runs = [
         write_run(
@@ -110,6 +111,7 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
     ]
     (table,) = scores.build(find_runs(runs))
     assert ("Assessed Points" in [column.name for column in table.columns]) is (total is None)
+    assert not any("not scored" in note for note in table.notes), "no reader misses a column that is left out"
     assert table.rows[1]["Medical History_p"] == pytest.approx(min(1, 3 * 2 / 2 ** len(cases))), "corrected over three"
     warned = [note for note in table.footnotes if note.endswith("interval is too narrow.")]
     assert bool(warned) is (len(cases) == 3)
