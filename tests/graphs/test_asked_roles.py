@@ -1,6 +1,7 @@
 """What a graph asks is found wherever somebody else's package asks it."""
 
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
 from graphs.asked_roles import keys_asked
+from graphs.contexts import CONTEXTS, patient_context, stage_context
+from graphs.one_stage import stage_by_itself
+from graphs.patient_turn import patient_turn_of
 from llm import Role
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Turn
 from nodes.state.patient_side import PatientSideState
 
+ASKED = tomllib.loads(Path(__file__).with_name("asked_roles.toml").read_text("utf-8"))
 FILES = {
     "__init__.py": "",
     "roles.py": "import wardround as wr\nshy = wr.Role('shy', 'ward', 'mine/shy', wr.Turn, offline=print)\n",
@@ -87,3 +92,19 @@ def test_a_role_of_a_node_without_our_decorator_is_a_key_of_the_model_map() -> N
         return shy
 
     assert keys_asked(_graph(question), Context()) == {"shy", "ward.shy"}
+
+
+def _context(graph: str) -> Any:
+    kind, _, part = graph.partition("_")
+    if kind == "stage":
+        return stage_by_itself(part) and stage_context(part)
+    return patient_turn_of(part) and patient_context(part) if kind == "patient" else CONTEXTS[graph]
+
+
+@pytest.mark.parametrize("row", ASKED)
+def test_each_graph_asks_its_roles_at_their_stages(row: str) -> None:
+    graph, _, setting = row.partition(" ")
+    context = _context(graph)
+    given = {"case_source": "builtin"} if "case_source" in context.model_fields else {}
+    keys = context.asks(context.model_validate(given | dict([setting.split("=")] if setting else [])).whole)
+    assert sorted(key for key in keys if "." in key and not key[-1].isdigit()) == ASKED[row].split()
