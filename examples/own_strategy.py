@@ -32,8 +32,7 @@ class View(wr.CaseView):
 
 def decide_or_confirm(view: View) -> BaseModel:
     """Without a model: the first takes what most similar cases had, the second confirms."""
-    evidence = (view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
-    return view.first or majority(*evidence)
+    return view.first or majority(view.evidence())
 
 
 @wr.strategy("second_opinion")

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from llm import ModelSettings, Role, ask
 from llm.role import Answer
 from nodes.context import Context
+from nodes.offline.votes import Evidence
 from nodes.state.chart import Chart
 from nodes.state.decisions import Report, Round, SubDepartments
 from nodes.state.patient_side import HeardState, turn_number
@@ -28,6 +29,10 @@ class StageView:
     options: Options
     neighbours: Sequence[Neighbour]
     file: list[Round]
+
+    def evidence(self, seat: int = 0) -> Evidence:
+        """Return what a rule without a model decides by, as the doctor of a seat weighs it."""
+        return Evidence(self.stage, self.chart, self.neighbours, self.options.names, self.image_class, seat)
 
 
 def stage_view(state: StageState, stage: Stage, context: Context) -> StageView:

@@ -34,7 +34,7 @@ from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.diagnoses import contradicts
 from nodes.offline.group_words import determined, reason
 from nodes.offline.treatments import called_for_by_signs, without_a_finding
-from nodes.offline.votes import changed, grounds, majority
+from nodes.offline.votes import Evidence, changed, grounds, majority
 from nodes.state.chart import Chart
 from nodes.state.collaboration import ConferenceState, Dispute, Statement, last_statements, pictures_shown
 from nodes.workflow.stages import recalled_at
@@ -109,9 +109,9 @@ def _first_proposal(view: InternView) -> Revision[Any]:
     stage = view.subject.stage
     assert stage is not None
     seat = 0 if view.disputes else view.seat
-    decision = majority(stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
-    why = grounds(stage, view.chart, view.neighbours, decision, view.image_class, seat)
-    return Revision(reasoning=why, report=decision)
+    evidence = Evidence(stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
+    decision = majority(evidence)
+    return Revision(reasoning=grounds(evidence, decision), report=decision)
 
 
 def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) -> tuple[list[str], str]:

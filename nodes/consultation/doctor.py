@@ -33,7 +33,7 @@ from nodes.offline.group_words import is_undetermined
 from nodes.offline.interview import next_question
 from nodes.offline.places import order_of
 from nodes.offline.site_weights import needed_by_site
-from nodes.offline.votes import MAJORITY_SHARE, orders, weights
+from nodes.offline.votes import MAJORITY_SHARE, Evidence, orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, said_by
@@ -102,7 +102,9 @@ def interview_in_order(view: InterviewView) -> DoctorTurn:
         items = [
             item
             for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
-            for item, share in (weights(stage, view.chart, view.neighbours) or dict.fromkeys(_ROUTINE, 1.0)).items()
+            for item, share in (
+                weights(Evidence(stage, view.chart, view.neighbours)) or dict.fromkeys(_ROUTINE, 1.0)
+            ).items()
             if share >= (MAJORITY_SHARE if item in needed_by_site(stage, view.chart) else 0.5)
             and (not options or item in options.names)
         ]
@@ -130,7 +132,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     ):
         is_ordered = any(text.startswith(order.partition("{")[0]) for text in spoken)
         if not is_ordered and view.questions_left > 1:
-            items = orders(stage, view.chart, view.neighbours, vocabulary.names, view.seat)
+            items = orders(Evidence(stage, view.chart, view.neighbours, vocabulary.names, seat=view.seat))
             return DoctorTurn(text=order.format(order_of(items, view.chart)), finished=False)
     if not view.tells:
         return DoctorTurn(text=words["farewell"], finished=True)

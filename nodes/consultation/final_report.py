@@ -17,7 +17,7 @@ from nodes.consultation.doctors_chart import chart_of_doctor
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.group_words import is_undetermined, undetermined
-from nodes.offline.votes import majority
+from nodes.offline.votes import Evidence, majority
 from nodes.offline.whole_picture import results_told, seen_now, sorted_replies, with_results_told
 from nodes.state.chart import Chart, Findings, labelled_results
 from nodes.state.decisions import Diagnosis, Treatment
@@ -83,12 +83,13 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     chart, language = view.chart, view.chart.presentation.language
     full_chart = _as_found(chart)
     similar = seen_now(view.neighbours, full_chart)
-    diagnosis = majority(DIAGNOSIS, full_chart, similar, (), None, view.seat)
+    diagnosis = majority(Evidence(DIAGNOSIS, full_chart, similar, seat=view.seat))
     assert isinstance(diagnosis, Diagnosis)
     names, plan = told_already(chart) or (diagnosis.names, "")
     names = names or [undetermined(full_chart)]
     diagnosed = replace(full_chart, diagnosis=Diagnosis(names=names, basis=diagnosis.basis))
-    treatment = majority(TREATMENT, diagnosed, similar, TREATMENT.options(chart, Context()), None, view.seat)
+    options = TREATMENT.options(chart, Context())
+    treatment = majority(Evidence(TREATMENT, diagnosed, similar, options, seat=view.seat))
     assert isinstance(treatment, Treatment)
     results = labelled_results({**chart.results, **chart.reports}, language)
     return FinalReport(

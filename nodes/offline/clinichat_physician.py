@@ -7,7 +7,7 @@ from cases.vocabulary import Language, label, normalise
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.interview import next_in_order
 from nodes.offline.places import order_of, usual_pictures
-from nodes.offline.votes import MAJORITY_SHARE, SECTIONS, weights
+from nodes.offline.votes import MAJORITY_SHARE, SECTIONS, Evidence, weights
 from nodes.offline.whole_picture import results_told, seen_now, with_results_told
 from nodes.state.chart import Chart, said_by
 from nodes.workflow.stages import AUXILIARY, DIAGNOSIS
@@ -44,7 +44,7 @@ def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_l
 def _principal_diagnoses(chart: Chart, neighbours: Sequence[Neighbour]) -> list[str]:
     """Return the first diagnosis of each case that votes, without those that the same patients had besides."""
     principal = {normalise(each.case.diagnosis[0]) for each in neighbours if each.case.diagnosis}
-    return [name for name in weights(DIAGNOSIS, chart, neighbours) if normalise(name) in principal]
+    return [name for name in weights(Evidence(DIAGNOSIS, chart, neighbours)) if normalise(name) in principal]
 
 
 def _diagnosis_steps(
@@ -58,7 +58,7 @@ def _diagnosis_steps(
     words = load_words("clini_eval/words", language)["physician"]
     told = {test.item for line in results_told(chart) for test in named_tests(line)}
     told |= {"X-ray", *SECTIONS} if told & {*SECTIONS} else set()
-    shares = weights(AUXILIARY, chart, neighbours)
+    shares = weights(Evidence(AUXILIARY, chart, neighbours))
     usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
     tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS]
     again = words["again"].format(label(_ROUTINE[0], language))

@@ -4,7 +4,7 @@ Each rule reads the chart and the recalled cases, including those that no prompt
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from pydantic import ValidationError
@@ -26,7 +26,7 @@ from nodes.state.chart import Chart
 from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, Report, SubDepartments, Treatment, Triage
 from nodes.workflow.stages import Stage
 from prompts import mark
-from retrieval import Neighbour
+from retrieval import Neighbour, RememberedCase
 
 NEAREST = 5  # number of cases that vote
 MAJORITY_SHARE = 0.4  # minimum weight of a choice, where several may be made
@@ -69,17 +69,43 @@ EYES = (
 )
 
 
-def eye_of(seat: int) -> Eye:
-    """Return how the doctor of a seat weighs cases; seats count from 1, and seat 0 (none) is as the first."""
-    return EYES[(seat - 1) % len(EYES)] if seat else EYES[0]
+@dataclass(frozen=True)
+class Evidence:
+    """What a decision without a model rests on, and whose it is.
+
+    Attributes:
+        stage: what is decided.
+        chart: the patient's.
+        neighbours: the recalled cases.
+        options: the allowed choices, by canonical name; empty if the answer is free.
+        image_class: of the report to write, if any.
+        seat: of the doctor, from 1; 0 (none) weighs as the first.
+    """
+
+    stage: Stage
+    chart: Chart
+    neighbours: Sequence[Neighbour]
+    options: Sequence[str] = ()
+    image_class: str | None = None
+    seat: int = 0
+
+    @property
+    def eye(self) -> Eye:
+        """How the doctor of the seat weighs cases."""
+        return EYES[(self.seat - 1) % len(EYES)] if self.seat else EYES[0]
+
+    def precedent(self, case: RememberedCase) -> Sequence[str]:
+        """Return what a remembered case has decided here."""
+        return self.stage.precedent(case, self.image_class)
 
 
-def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Eye) -> list[tuple[float, Neighbour]]:
+def _ranked(evidence: Evidence) -> list[tuple[float, Neighbour]]:
     """Return the neighbours by descending similarity, without departments and diagnoses that cannot be the patient's.
 
     Diagnoses in other languages count only if there are none in the patient's; distant ones do not count. Treatments
     are those of cases with the patient's disease, if there are any.
     """
+    stage, chart, neighbours, eye = evidence.stage, evidence.chart, evidence.neighbours, evidence.eye
     if stage.decision is Triage:
         named = {each.case.department for each in neighbours} - without_a_reason(chart)
         admitting = {department for department in named if admits(department, chart)}
@@ -90,14 +116,15 @@ def _ranked(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], eye: Ey
         near = _near(own or fitting, chart, eye)
         neighbours = [each for each in near if is_founded("; ".join(each.case.diagnosis[:1]), chart)]
     if stage.decision is Treatment:
-        neighbours = _of_the_disease(chart, neighbours) or neighbours
+        neighbours = _of_the_disease(evidence) or neighbours
     return sorted(((_similarity(each, chart, eye), each) for each in neighbours), key=lambda pair: -pair[0])
 
 
-def _of_the_disease(chart: Chart, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
+def _of_the_disease(evidence: Evidence) -> list[Neighbour]:
     """Return the cases that have the patient's disease."""
-    named = set(map(normalise, chart.diagnosis.names)) if chart.diagnosis else set()
-    return [each for each in neighbours if named & set(map(normalise, each.case.diagnosis))]
+    diagnosis = evidence.chart.diagnosis
+    named = set(map(normalise, diagnosis.names)) if diagnosis else set()
+    return [each for each in evidence.neighbours if named & set(map(normalise, each.case.diagnosis))]
 
 
 def _near(neighbours: Sequence[Neighbour], chart: Chart, eye: Eye) -> list[Neighbour]:
@@ -125,18 +152,16 @@ def _similarity(neighbour: Neighbour, chart: Chart, eye: Eye) -> float:
     return eye.told * neighbour.told + eye.found * (neighbour.found or referral)
 
 
-def weights(
-    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], image_class: str | None = None, seat: int = 0
-) -> dict[str, float]:
+def weights(evidence: Evidence) -> dict[str, float]:
     """Return the weight of each choice in the vote of similar cases, the highest first.
 
     For a single choice, the most similar case and the nearest clinic with that choice count. Otherwise the nearest
     cases vote, with shares of their total similarity, and for examinations the site of the complaint counts too.
     """
-    eye = eye_of(seat)
+    stage, chart, nearest = evidence.stage, evidence.chart, evidence.eye.nearest
     is_referral = stage.decision in (Triage, SubDepartments)
     rule = admits if is_referral else _may_be_ordered
-    barred = _barred(stage, chart, neighbours)
+    barred = _barred(evidence)
 
     @cache  # most cases name the same few
     def fits(name: str) -> bool:
@@ -144,14 +169,14 @@ def weights(
 
     precedents = [
         (max(similarity, 1e-6), each.aside == "clinic", choices)
-        for similarity, each in _ranked(stage, chart, neighbours, eye)
-        if (choices := [name for name in stage.precedent(each.case, image_class) if fits(name)])
+        for similarity, each in _ranked(evidence)
+        if (choices := [name for name in evidence.precedent(each.case) if fits(name)])
     ]
-    total = sum(similarity for similarity, *_ in precedents[: eye.nearest])
+    total = sum(similarity for similarity, *_ in precedents[:nearest])
     votes: dict[str, float] = {}
     spelling: dict[str, str] = {}
     counted: set[tuple[bool, str]] = set()
-    for similarity, clinic, choices in precedents if stage.single else precedents[: eye.nearest]:
+    for similarity, clinic, choices in precedents if stage.single else precedents[:nearest]:
         for choice in choices:
             key = spelling.setdefault(normalise(choice), choice)
             if not stage.single or (clinic, key) not in counted:
@@ -175,12 +200,13 @@ def _keep_one_section(votes: dict[str, float], chart: Chart) -> None:
     votes[one] = max(votes.pop(item) for item in SECTIONS)
 
 
-def _barred(stage: Stage, chart: Chart, neighbours: Sequence[Neighbour]) -> Sequence[str]:
+def _barred(evidence: Evidence) -> Sequence[str]:
     """Return the treatments for which there is no reason in this patient's findings or in a case of the disease."""
-    if stage.decision is not Treatment:
+    chart = evidence.chart
+    if evidence.stage.decision is not Treatment:
         return ()
     barred = without_a_finding(chart)
-    if chart.diagnosis and not _of_the_disease(chart, neighbours):
+    if chart.diagnosis and not _of_the_disease(evidence):
         barred += untreated_without_a_diagnosis(chart)
     return barred
 
@@ -190,95 +216,74 @@ def _may_be_ordered(item: str, chart: Chart) -> bool:
     return not harms(item, chart) and (item not in EXAMINATION_ITEMS.names or is_called_for(item, chart))
 
 
-def majority(
-    stage: Stage,
-    chart: Chart,
-    neighbours: Sequence[Neighbour],
-    options: Sequence[str],
-    image_class: str | None,
-    seat: int = 0,
-) -> Decision:
+def majority(evidence: Evidence) -> Decision:
     """Return the choices whose weight is at least `MAJORITY_SHARE`, or else the strongest one, as a decision.
 
     Without similar cases, a treatment goes by the signs that the doctor of the seat looks at.
     """
-    shares = weights(stage, chart, neighbours, image_class, seat)
-    if stage.decision is Treatment and not neighbours:
-        shares = dict.fromkeys(("Medication", *called_for_by_signs(_looked_at(chart, seat), chart.language)), 1.0)
-    return strongest(stage, chart, shares, options)
+    shares = weights(evidence)
+    if evidence.stage.decision is Treatment and not evidence.neighbours:
+        signs = called_for_by_signs(_looked_at(evidence), evidence.chart.language)
+        shares = dict.fromkeys(("Medication", *signs), 1.0)
+    return strongest(evidence, shares)
 
 
-def _looked_at(chart: Chart, seat: int) -> str:
+def _looked_at(evidence: Evidence) -> str:
     """Return what the doctor of a seat looks at without similar cases: what was found, or else what is told."""
-    eye = eye_of(seat)
+    chart, eye = evidence.chart, evidence.eye
     if eye.told == eye.found:
         return ""
     found = [*chart.results.values(), *chart.reports.values()] if eye.found > eye.told else []
     return "\n".join(found) or chart.patients_words
 
 
-def grounds(
-    stage: Stage,
-    chart: Chart,
-    neighbours: Sequence[Neighbour],
-    decision: Decision,
-    image_class: str | None = None,
-    seat: int = 0,
-) -> str:
-    """Return why the doctor of a seat decides so: how similar cases were weighed, and the nearest that had it."""
-    if not neighbours:
+def grounds(evidence: Evidence, decision: Decision) -> str:
+    """Return why the doctor of the seat decides so: how similar cases were weighed, and the nearest that had it."""
+    chart, eye = evidence.chart, evidence.eye
+    if not evidence.neighbours:
         return reason("no_similar_case", chart)
-    eye = eye_of(seat)
     sees_findings = chart.results or chart.reports or not eye.name.startswith("findings")
     weighed = reason("similar_cases", chart, eye.name if sees_findings else "complaint")
-    ranked = [each for _, each in _ranked(stage, chart, neighbours, eye)]
-    return weighed + _complaint_of_precedent(stage, chart, ranked, decision.listed(), image_class)
+    ranked = replace(evidence, neighbours=[each for _, each in _ranked(evidence)])
+    return weighed + _complaint_of_precedent(ranked, decision.listed())
 
 
-def _complaint_of_precedent(
-    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], names: Collection[str], image_class: str | None
-) -> str:
+def _complaint_of_precedent(evidence: Evidence, names: Collection[str]) -> str:
     """Return the complaint of the first case that had any of this, in the patient's language if there is one."""
-    wanted = {*map(normalise, names)}
-    had = [each.case for each in neighbours if wanted & {*map(normalise, stage.precedent(each.case, image_class))}]
+    chart, wanted = evidence.chart, {*map(normalise, names)}
+    had = [each.case for each in evidence.neighbours if wanted & {*map(normalise, evidence.precedent(each.case))}]
     had.sort(key=lambda case: case.language != chart.presentation.language)
     complaint = next((case.chief_complaint for case in had if case.chief_complaint), "")
     return reason("as_in", chart, complaint.rstrip(".。")) if complaint else ""
 
 
-def strongest(stage: Stage, chart: Chart, shares: Mapping[str, float], options: Sequence[str]) -> Decision:
+def strongest(evidence: Evidence, shares: Mapping[str, float]) -> Decision:
     """Return the `majority` of a vote that is counted."""
+    stage, options = evidence.stage, evidence.options
     shares = {choice: weight for choice, weight in shares.items() if not options or choice in options}
     most = [] if stage.single else [choice for choice, weight in shares.items() if weight >= MAJORITY_SHARE]
-    described = list(chart.results.values()) if stage.decision is Report else []  # which a report repeats
-    return decision_of(stage, described or most or list(shares)[:1], chart, options)
+    described = list(evidence.chart.results.values()) if stage.decision is Report else []  # which a report repeats
+    return decision_of(evidence, described or most or list(shares)[:1])
 
 
-def orders(
-    stage: Stage, chart: Chart, neighbours: Sequence[Neighbour], options: Sequence[str], seat: int = 0
-) -> list[str]:
+def orders(evidence: Evidence) -> list[str]:
     """Return the orders, in the order of the options: by similar cases, or without any by routine and site."""
-    if neighbours:
-        chosen = set(majority(stage, chart, neighbours, options, None, seat).choices())
+    chart, eye, options = evidence.chart, evidence.eye, evidence.options
+    if evidence.neighbours:
+        chosen = set(majority(evidence).choices())
     else:
-        eye, by_site = eye_of(seat), [site["examination"] for site in sites(chart) if "examination" in site]
-        site_items = usual_pictures(chart) if stage.decision is AuxiliaryOrders else by_site
+        by_site = [site["examination"] for site in sites(chart) if "examination" in site]
+        site_items = usual_pictures(chart) if evidence.stage.decision is AuxiliaryOrders else by_site
         chosen = {*eye.routine, *(site_items if eye.place else ())}
     return [item for item in options if item in chosen] or [item for item in options if item in EYES[0].routine]
 
 
-def objection(
-    stage: Stage,
-    chart: Chart,
-    neighbours: Sequence[Neighbour],
-    decided: Collection[str],
-    wanted: Decision,
-    image_class: str | None = None,
-) -> str:
+def objection(evidence: Evidence, decided: Collection[str], wanted: Decision) -> str:
     """Return what a decision lacks of what similar cases had, the nearest that had it, and what few of them had.
 
     That a diagnosis is undetermined is neither missed nor objected to.
     """
+    stage, chart = evidence.stage, evidence.chart
     named = {normalise(name) for name in decided}
     lacking = [name for name in diseases_of(wanted.listed(), chart.language) if normalise(name) not in named]
     wanted_names = set(map(normalise, wanted.listed()))
@@ -287,8 +292,7 @@ def objection(
     def told(key: str, names: Sequence[str]) -> str:
         return reason(key, chart, mark("listed", chart.language).join(stage.labelled(names, chart.language)))
 
-    nearest = _complaint_of_precedent(stage, chart, neighbours, lacking, image_class)
-    parts = [told("lacking", lacking) + nearest] if lacking else []
+    parts = [told("lacking", lacking) + _complaint_of_precedent(evidence, lacking)] if lacking else []
     return mark("series", chart.language).join([*parts, *([told("unusual", unusual)] if unusual else [])])
 
 
@@ -315,15 +319,16 @@ def changed(chart: Chart, own: Sequence[str], now: Sequence[str], why: str, stag
     return mark("series", chart.language).join([*told, why])
 
 
-def decision_of(stage: Stage, chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> Decision:
+def decision_of(evidence: Evidence, chosen: Sequence[str]) -> Decision:
     """Return the choices as a decision of the stage's type; without any, its answer for want of knowledge.
 
     Raises GivenError if the stage's ``without_model`` gives no valid decision.
     """
+    stage, options = evidence.stage, evidence.options
     if options:
         chosen = [choice for choice in chosen if choice in options]
     try:
-        return stage.decision.model_validate(stage.without_model(chosen, chart, options))
+        return stage.decision.model_validate(stage.without_model(chosen, evidence.chart, options))
     except ValidationError as error:
         raise GivenError(
             f"stage {stage.name!r}: without_model returned an invalid decision: {in_a_line(error)}"

@@ -35,7 +35,7 @@ class DecisionMakerView(CaseView):
 
 def follow_most(view: CaseView) -> Decision:
     """Offline: decide as most similar cases do."""
-    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    return majority(view.evidence())
 
 
 def follow_the_reports(view: DecisionMakerView) -> Decision:
@@ -46,7 +46,7 @@ def follow_the_reports(view: DecisionMakerView) -> Decision:
     counts = Counter(key for proposal in proposals for key in {normalise(item) for item in proposal})
     spelling = {normalise(item): item for proposal in reversed(proposals) for item in proposal}
     chosen = [spelling[key] for key in spelling if counts[key] * 2 > len(proposals)] or proposals[0]
-    return decision_of(view.stage, chosen, view.chart, view.options.names)
+    return decision_of(view.evidence(), chosen)
 
 
 def _revisable(rule: Callable[[V], Decision]) -> Callable[[V], Decision | Revised[Any]]:

@@ -16,7 +16,7 @@ from nodes.context import Context
 from nodes.node import member
 from nodes.offline.agreement import overlap
 from nodes.offline.votes import grounds, majority, objection
-from nodes.state.decisions import Decision, Verdict
+from nodes.state.decisions import Verdict
 from nodes.state.experts import (
     MOST_EXPERTS,
     MOST_WEIGHING,
@@ -65,25 +65,20 @@ class VoterView(CaseView):
     synthesis: Synthesis
 
 
-def _vote_of_similar_cases(view: ExpertView | VoterView, seat: int) -> Decision:
-    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class, seat)
-
-
 def analyse_by_rule(view: ExpertView) -> AnalysisText:
     """Offline: each seat weighs the similar cases in its own way, and a later team in ways of its own."""
-    seat = view.seat + _ANALYSTS * len(view.reports)
-    decision = _vote_of_similar_cases(view, seat)
-    why = grounds(view.stage, view.chart, view.neighbours, decision, view.image_class, seat)
-    return AnalysisText(proposal=decision.listed(), analysis=why)
+    evidence = view.evidence(view.seat + _ANALYSTS * len(view.reports))
+    decision = majority(evidence)
+    return AnalysisText(proposal=decision.listed(), analysis=grounds(evidence, decision))
 
 
 def accept_if_half_is_shared(view: VoterView) -> Verdict:
     """Offline: accept a report that shares at least half with the expert's own view of the similar cases."""
-    own, proposal = _vote_of_similar_cases(view, view.seat), view.synthesis.proposal
+    evidence, proposal = view.evidence(view.seat), view.synthesis.proposal
+    own = majority(evidence)
     if overlap(own.listed(), proposal) >= 0.5:
         return Verdict(accepted=True, reason="")
-    objected = objection(view.stage, view.chart, view.neighbours, proposal, own, view.image_class)
-    return Verdict(accepted=False, reason=objected)
+    return Verdict(accepted=False, reason=objection(evidence, proposal, own))
 
 
 analyst = Role("expert", "", "strategies/analyse", AnalysisText, offline=analyse_by_rule, seats=SEATS, stages=STAGES)

@@ -50,7 +50,7 @@ def by_similar_cases(view: CaseView) -> ComplexityCheck:
     words = load_words("strategies/words", view.chart.language)["complexity"]
     if view.stage.decision is Report:
         return ComplexityCheck(reason=reason("described", view.chart), complexity="low")
-    shares = list(weights(view.stage, view.chart, view.neighbours, view.image_class).values())
+    shares = list(weights(view.evidence()).values())
     if named_in_findings(view.chart) or any(share >= 0.5 for share in shares):
         return ComplexityCheck(reason=words["low"], complexity="low")
     if view.neighbours and shares and shares[0] > 1 / min(len(view.neighbours), NEAREST):

@@ -32,21 +32,18 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     Accept what no similar case is at hand for, a diagnosis that a result names outright, and any report, since similar
     cases have other pictures.
     """
-    stage, decision = view.stage, view.decision
+    decision, evidence = view.decision, view.evidence()
     if isinstance(decision, Report) or not view.neighbours:
         return Verdict(accepted=True, reason="")
-    shares = votes.weights(stage, view.chart, view.neighbours, view.image_class)
+    shares = votes.weights(evidence)
     if not shares:
         return Verdict(accepted=True, reason="")
     if isinstance(decision, Diagnosis) and set(decision.names) & set(named_in_findings(view.chart)):
         return Verdict(accepted=True, reason="")
-    expected = votes.strongest(stage, view.chart, shares, view.options.names)
+    expected = votes.strongest(evidence, shares)
     if agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
-    objected = votes.objection(
-        stage, view.chart, view.neighbours, sorted(decision.choices()), expected, view.image_class
-    )
-    return Verdict(accepted=False, reason=objected)
+    return Verdict(accepted=False, reason=votes.objection(evidence, sorted(decision.choices()), expected))
 
 
 feedback_agent = Role(

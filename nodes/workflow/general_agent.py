@@ -63,12 +63,11 @@ def weigh_or_give_way(view: DiscussionView) -> Proposal[Any]:
     (`nodes.offline.votes.EYES`). A finding that the record describes is reported as described.
     """
     stage, chart = view.stage, view.chart
-    evidence = (stage, chart, view.neighbours, view.options.names, view.image_class)
     described = chart.results.get(view.image_class or "")
     if stage.decision is Report and described:
         return Proposal(decision=Report(findings=described, impression=""), reasoning=reason("described", chart))
     if view.objections:
-        return Proposal(decision=votes.majority(*evidence), reasoning=reason("objections", chart))
+        return Proposal(decision=votes.majority(view.evidence()), reasoning=reason("objections", chart))
     own = next((opinion for opinion in view.opinions if opinion.seat == view.seat), None)
     if own is not None:
         views = [stage.decision.model_validate(opinion.decision) for opinion in view.opinions]
@@ -76,9 +75,9 @@ def weigh_or_give_way(view: DiscussionView) -> Proposal[Any]:
         decision, why = _after_the_talk(view, mine, views)
         told = votes.changed(chart, mine.listed(), decision.listed(), reason(why, chart), stage)
         return Proposal(decision=decision, reasoning=told)
-    decision = votes.majority(*evidence, view.seat)
-    why = votes.grounds(stage, chart, view.neighbours, decision, view.image_class, view.seat)
-    return Proposal(decision=decision, reasoning=why)
+    evidence = view.evidence(view.seat)
+    decision = votes.majority(evidence)
+    return Proposal(decision=decision, reasoning=votes.grounds(evidence, decision))
 
 
 def _after_the_talk(view: DiscussionView, own: Decision, proposals: Sequence[Decision]) -> tuple[Decision, str]:
@@ -95,7 +94,7 @@ def _after_the_talk(view: DiscussionView, own: Decision, proposals: Sequence[Dec
         if shared and not stage.single:
             return votes.nearest_with(proposals, shared), "most_hold_it"
         if stage.single and view.neighbours:
-            ranked = votes.weights(stage, view.chart, view.neighbours, view.image_class)
+            ranked = votes.weights(view.evidence())
             holding = (one for name in ranked for one in proposals if normalise(name) in map(normalise, one.listed()))
             if of_the_nearest := next(holding, None):
                 return of_the_nearest, "nearest_holds_it"

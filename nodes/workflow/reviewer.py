@@ -13,7 +13,7 @@ from llm import Role, ask
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.group_words import reason
-from nodes.offline.votes import weights
+from nodes.offline.votes import Evidence, weights
 from nodes.state.chart import Chart, Findings
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.case_retrieval import neighbours_for
@@ -49,8 +49,8 @@ class ReviewView:
 
 def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
     """Offline: the items that more than half of the similar cases had and that are not ordered yet."""
-    shares = {**weights(PHYSICAL, view.chart, view.neighbours), **weights(AUXILIARY, view.chart, view.neighbours)}
-    items = [item for item, share in shares.items() if share > 0.5 and item in view.options.names]
+    physical, auxiliary = (weights(Evidence(stage, view.chart, view.neighbours)) for stage in (PHYSICAL, AUXILIARY))
+    items = [item for item, share in (physical | auxiliary).items() if share > 0.5 and item in view.options.names]
     return MissingExaminations(items=items, reason=reason("most_had", view.chart) if items else "")
 
 

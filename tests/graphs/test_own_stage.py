@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import prompts.folders
 from cases.registry import GivenError, RegistryError
 from graphs.clinical_workflow import build_clinical_workflow
-from nodes.offline.votes import decision_of
+from nodes.offline.votes import Evidence, decision_of
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision
 from nodes.workflow.stage_control import conclude
@@ -160,7 +160,7 @@ def test_a_stage_that_could_not_be_decided_is_refused_when_it_is_declared(fault:
 def test_what_a_stage_gives_without_a_model_and_is_no_decision_is_told_by_the_stages_name() -> None:
     odd = dataclasses.replace(SEVERITY, without_model=lambda chosen, chart, options: {"level": "odd"})
     with pytest.raises(GivenError, match="stage 'severity': without_model returned an invalid decision: "):
-        decision_of(odd, [], Mock(spec=Chart), [])
+        decision_of(Evidence(odd, Mock(spec=Chart), []), [])
 
 
 def test_two_stages_of_one_name_are_refused_as_one_would_be_left_out_in_silence() -> None:

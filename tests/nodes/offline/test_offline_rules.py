@@ -11,7 +11,7 @@ from nodes.asking import StageView
 from nodes.offline.chart_signs import urgency
 from nodes.offline.group_words import reason, undetermined
 from nodes.offline.places import usual_pictures
-from nodes.offline.votes import majority
+from nodes.offline.votes import Evidence, majority
 from nodes.state.decisions import Decision, Diagnosis
 from nodes.state.stage import Opinion, Options
 from nodes.workflow.general_agent import DiscussionView, weigh_or_give_way
@@ -239,7 +239,7 @@ def test_treatment_is_that_of_remembered_cases_of_the_disease_if_there_are_any()
     cases = [neighbour(0.9, "Surgery"), neighbour(0.8, "Surgery"), gout]
     for name, item in (("gout", "Antibiotic Therapy"), ("Sepsis", "Medication")):
         chart = replace(CHART["treatment"], diagnosis=Diagnosis(names=[name], basis=""))
-        assert majority(STAGES["treatment"], chart, cases, TREATMENT_ITEMS.names, None).listed() == [item]
+        assert majority(Evidence(STAGES["treatment"], chart, cases, TREATMENT_ITEMS.names)).listed() == [item]
 
 
 @pytest.mark.parametrize("complaint", ["Hearing voices", "Crying for five hours"])

@@ -12,7 +12,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, DEPARTMENTS, PHYSICAL_ITEMS, SECON
 from nodes.offline.diagnoses import is_founded
 from nodes.offline.group_words import is_undetermined
 from nodes.offline.places import is_called_for
-from nodes.offline.votes import EYES, majority
+from nodes.offline.votes import EYES, Evidence, majority
 from nodes.state.chart import Chart, Presentation
 from nodes.state.decisions import Diagnosis, Referral
 from nodes.workflow.stages import STAGES
@@ -83,10 +83,12 @@ def test_whatever_cases_are_near_orders_have_a_reason_and_harm_no_unborn_child(c
     for similar in near(case):
         for stage, options in (("physical", PHYSICAL_ITEMS), ("auxiliary", AUXILIARY_ITEMS)):
             for seat in range(1, len(EYES) + 1):
-                decided = majority(STAGES[f"history_taking.{stage}"], chart, similar, options.names, None, seat)
+                decided = majority(
+                    Evidence(STAGES[f"history_taking.{stage}"], chart, similar, options.names, seat=seat)
+                )
                 assert all(is_called_for(item, chart) for item in decided.choices())
                 assert not (pregnant and decided.choices() & BY_RADIATION)
-        treated = majority(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names, None)
+        treated = majority(Evidence(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names))
         assert not (pregnant and treated.choices() & BY_RADIATION)
 
 
@@ -94,15 +96,17 @@ def test_whatever_cases_are_near_orders_have_a_reason_and_harm_no_unborn_child(c
 def test_whatever_cases_are_near_a_diagnosis_and_a_clinic_fit_sex_age_and_what_was_told(case: Case) -> None:
     chart, patient = chart_of(case), case.patient
     for similar in near(case):
-        decided = majority(STAGES["diagnosis"], chart, similar, (), None)
+        decided = majority(Evidence(STAGES["diagnosis"], chart, similar))
         assert isinstance(decided, Diagnosis)
         taken = {name for each in similar for name in each.case.diagnosis[:1]} & set(decided.names[:1])
         for name in taken:
             assert patient.sex is None or not bound_to_sex(name, patient.sex, case.language)
             assert is_founded(name, chart) or is_undetermined(name, case.language)
-        department = next(iter(majority(STAGES["referral.level1"], chart, similar, DEPARTMENTS.names, None).choices()))
+        department = next(
+            iter(majority(Evidence(STAGES["referral.level1"], chart, similar, DEPARTMENTS.names)).choices())
+        )
         clinics = SECOND_LEVEL[case.key.department].names if case.key.department else ()
-        chosen = majority(STAGES["referral.level2"], chart, similar, clinics, None).choices()
+        chosen = majority(Evidence(STAGES["referral.level2"], chart, similar, clinics)).choices()
         if patient.age_years is not None and patient.age_years >= 18:
             assert department != "Pediatrics" and not any(name.startswith("Pediatric") for name in chosen)
         if patient.sex == "male":
@@ -116,7 +120,7 @@ def test_whatever_cases_are_near_nothing_dangerous_is_done_before_a_finding_call
         for names in (["Appendicitis"], similar[0].case.diagnosis):
             told = replace(blind, diagnosis=Diagnosis(names=names, basis="what the patient told"))
             for seat in range(1, len(EYES) + 1):
-                treated = majority(STAGES["treatment"], told, similar, TREATMENT_ITEMS.names, None, seat)
+                treated = majority(Evidence(STAGES["treatment"], told, similar, TREATMENT_ITEMS.names, seat=seat))
                 assert not treated.choices() & DANGEROUS
 
 
@@ -145,7 +149,7 @@ def test_what_a_case_of_the_same_disease_had_is_done_if_a_finding_of_this_patien
     similar = [
         Neighbour(RememberedCase(id="1", verified=True, diagnosis=["the disease"], treatment_items=[treatment]), 0.9)
     ]
-    given = majority(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names, None).choices()
+    given = majority(Evidence(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names)).choices()
     assert (treatment in given) == is_given
 
 
@@ -170,7 +174,7 @@ def test_what_only_an_operation_mends_is_operated_on_before_the_illness_has_a_na
         diagnosis=Diagnosis(names=["Undetermined (the complaint)"], basis=found),
     )
     similar = [Neighbour(RememberedCase(id="1", verified=True, diagnosis=["x"], treatment_items=["Medication"]), 0.9)]
-    given = majority(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names, None).choices()
+    given = majority(Evidence(STAGES["treatment"], chart, similar, TREATMENT_ITEMS.names)).choices()
     assert ("Surgery" in given) == is_called_for
     assert "Medication" in given
 
@@ -179,5 +183,5 @@ def test_what_only_an_operation_mends_is_operated_on_before_the_illness_has_a_na
 def test_no_offline_doctor_prescribes_a_drug_so_that_no_allergy_is_overlooked(language: str) -> None:
     """Treatments are kinds from a closed list, with no plan in words."""
     for case in (case for case in CASES if case.language == language):
-        treated = majority(STAGES["treatment"], chart_of(case), remembered()[:5], TREATMENT_ITEMS.names, None)
+        treated = majority(Evidence(STAGES["treatment"], chart_of(case), remembered()[:5], TREATMENT_ITEMS.names))
         assert set(treated.choices()) <= set(TREATMENT_ITEMS.names) and not getattr(treated, "plan", "")

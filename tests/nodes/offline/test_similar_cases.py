@@ -19,7 +19,7 @@ from cases.vocabulary import (
 )
 from nodes.offline.chart_signs import urgency
 from nodes.offline.places import is_called_for, sites
-from nodes.offline.votes import AMONG, majority, orders, weights
+from nodes.offline.votes import AMONG, Evidence, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn
 from nodes.state.decisions import Triage
@@ -44,7 +44,7 @@ def chart_of(results: dict[str, str] | None = None, **door: Any) -> Chart:
 
 def diagnosed(chart: Chart, *cases: RememberedCase) -> str:
     near = [Neighbour(each, 0.9 - place / 10) for place, each in enumerate(cases)]
-    return majority(DIAGNOSIS, chart, near, (), None).listed()[0]
+    return majority(Evidence(DIAGNOSIS, chart, near)).listed()[0]
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_results_speak_for_a_case_that_the_complaint_did_not_find() -> None:
     chart = chart_of({"Blood Test": "The glucose is 31 mmol/L, the pH 7.08, and ketones are positive."})
     seen = seen_whole(chart, recalled, lambda department, k: [*recalled, further], "all-MiniLM-L6-v2")
     assert [each.aside for each in seen] == ["", "case"], "what prompts show comes first, each case once"
-    assert majority(DIAGNOSIS, chart, seen, (), None).listed() == ["Ketoacidosis"]
-    assert majority(DIAGNOSIS, chart, recalled, (), None).listed() == ["Whooping cough"]
+    assert majority(Evidence(DIAGNOSIS, chart, seen)).listed() == ["Ketoacidosis"]
+    assert majority(Evidence(DIAGNOSIS, chart, recalled)).listed() == ["Whooping cough"]
 
 
 @pytest.mark.parametrize(
@@ -287,13 +287,13 @@ def test_stock_phrases_are_those_of_the_prompts_in_use(tmp_path: Path) -> None:
 def test_the_diagnosis_of_a_distant_case_is_not_taken() -> None:
     chart = chart_of({"X-ray": "A fracture."})
     near, distant = Neighbour(case("Gout"), 0.5, 0.3, 0.3), Neighbour(case("Gout"), 0.5, 0.3, 0.2)
-    assert majority(DIAGNOSIS, chart, [near], (), None).listed() == ["Gout"]
-    assert majority(DIAGNOSIS, chart, [distant], (), None).listed()[0].startswith("Undetermined")
+    assert majority(Evidence(DIAGNOSIS, chart, [near])).listed() == ["Gout"]
+    assert majority(Evidence(DIAGNOSIS, chart, [distant])).listed()[0].startswith("Undetermined")
     words_alone = Neighbour(case("Gout"), 0.5, 0.4)
     for seat in (0, 1, 2, 3):  # a case whose findings are unlike the patient's, or unknown
-        assert majority(DIAGNOSIS, chart, [words_alone], (), None, seat).listed()[0].startswith("Undetermined")
-    assert majority(DIAGNOSIS, chart_of(), [words_alone], (), None).listed()[0].startswith("Undetermined")
-    assert majority(STAGES["treatment"], chart, [distant], (), None).listed(), "what is done for all is done"
+        assert majority(Evidence(DIAGNOSIS, chart, [words_alone], seat=seat)).listed()[0].startswith("Undetermined")
+    assert majority(Evidence(DIAGNOSIS, chart_of(), [words_alone])).listed()[0].startswith("Undetermined")
+    assert majority(Evidence(STAGES["treatment"], chart, [distant])).listed(), "what is done for all is done"
 
 
 @pytest.mark.parametrize(("seat", "told", "found"), [(4, 0.1, 0.25), (5, 0.37, 0.0)])
@@ -304,7 +304,7 @@ def test_who_looks_at_words_or_findings_alone_wants_more_of_them_to_take_a_diagn
     chart, gout = chart_of({"X-ray": "A fracture."}), case("Gout")
     for similar, named in ((1.0, "Undetermined"), (1.2, "Gout")):
         near = Neighbour(gout, 0.5, told * similar, found * similar)
-        assert majority(DIAGNOSIS, chart, [near], (), None, seat).listed()[0].startswith(named)
+        assert majority(Evidence(DIAGNOSIS, chart, [near], seat=seat)).listed()[0].startswith(named)
 
 
 def test_a_diagnosis_is_in_the_patients_language_if_a_similar_case_is() -> None:
@@ -331,7 +331,7 @@ def test_nobody_is_referred_to_a_department_for_another_age_or_sex(
 ) -> None:
     near = [Neighbour(case("near", department=department), 0.9), Neighbour(case("far", department="Surgery"), 0.1)]
     referred = {
-        key: next(iter(weights(STAGES["referral.level1"], chart_of(**who), near)))
+        key: next(iter(weights(Evidence(STAGES["referral.level1"], chart_of(**who), near))))
         for key, who in (("person", person), ("other", other))
     }
     assert referred == {"person": "Surgery", "other": department}
@@ -346,7 +346,7 @@ def test_nobody_whose_complaint_is_not_urgent_is_sent_to_the_emergency_departmen
 ) -> None:
     cases = [case("1", department="Emergency Medicine"), case("2", department="Psychology")]
     near = [Neighbour(each, 0.9 - place / 10) for place, each in enumerate(cases)]
-    decision = majority(STAGES["referral.level1"], chart_of(chief_complaint=f"{complaint} {LONG}"), near, (), None)
+    decision = majority(Evidence(STAGES["referral.level1"], chart_of(chief_complaint=f"{complaint} {LONG}"), near))
     assert decision.choices() == {department}
 
 
@@ -405,7 +405,9 @@ def test_what_no_symptom_calls_for_is_not_taken_over_from_similar_cases(
     chart = chart_of(language=language, chief_complaint=complaint, present_illness="")
     near = [Neighbour(each, 0.5) for each in similar]
     voted = {
-        name for stage in ("physical", "auxiliary") for name in weights(STAGES[f"history_taking.{stage}"], chart, near)
+        name
+        for stage in ("physical", "auxiliary")
+        for name in weights(Evidence(STAGES[f"history_taking.{stage}"], chart, near))
     }
     assert {*called_for} <= voted and not voted & {*not_called_for}
 
@@ -427,7 +429,9 @@ def test_the_gentle_picture_of_the_one_place_and_what_a_sign_needs_are_ordered_t
 ) -> None:
     similar = case("a", language=language, auxiliary_examination={"Blood Test": "Normal."})
     chart = chart_of(chief_complaint=complaint, present_illness="", language=language)
-    ordered = orders(STAGES["history_taking.auxiliary"], chart, [Neighbour(similar, 0.9)], AUXILIARY_ITEMS.names)
+    ordered = orders(
+        Evidence(STAGES["history_taking.auxiliary"], chart, [Neighbour(similar, 0.9)], AUXILIARY_ITEMS.names)
+    )
     assert expected in ordered and not_expected not in ordered
 
 
@@ -448,7 +452,7 @@ def test_a_patient_of_unknown_age_comes_to_paediatrics_if_the_parents_speak(
         Neighbour(case("far", department="Internal Medicine"), 0.1),
     ]
     chart = chart_of(language=language, chief_complaint=words, present_illness=LONG, age_years=None)
-    assert next(iter(weights(STAGES["referral.level1"], chart, near))) == referred
+    assert next(iter(weights(Evidence(STAGES["referral.level1"], chart, near)))) == referred
 
 
 def test_who_carries_a_child_is_referred_to_obstetrics() -> None:
@@ -461,7 +465,7 @@ def test_who_carries_a_child_is_referred_to_obstetrics() -> None:
         chart = chart_of(
             chief_complaint=f"Bad headache and flickering eyes, {complaint}. {LONG}", sex="female", age_years=36
         )
-        assert next(iter(weights(STAGES["referral.level1"], chart, near))) == department
+        assert next(iter(weights(Evidence(STAGES["referral.level1"], chart, near)))) == department
 
 
 @pytest.mark.parametrize(
@@ -478,7 +482,7 @@ def test_who_carries_a_child_is_referred_to_obstetrics() -> None:
 def test_no_unborn_child_is_radiated(complaint: str, sex: str | None, radiated: bool) -> None:
     near = [Neighbour(case("1", auxiliary_examination={"CT": "-", "Ultrasound": "-"}), 0.9)]
     chart = chart_of(chief_complaint=complaint, sex=sex, age_years=30)
-    chosen = majority(STAGES["history_taking.auxiliary"], chart, near, AUXILIARY_ITEMS.names, None).choices()
+    chosen = majority(Evidence(STAGES["history_taking.auxiliary"], chart, near, AUXILIARY_ITEMS.names)).choices()
     assert chosen == ({"CT", "Ultrasound"} if radiated else {"Ultrasound"})
 
 
@@ -520,7 +524,7 @@ def test_a_chinese_complaint_finds_its_department_among_cases_of_any_language() 
     complaint = "腰背部僵硬二十年，早上起床时最明显，活动以后减轻。"
     chart = chart_of(chief_complaint=complaint, language="zh")
     seen = seen_whole(chart, recalled, lambda department, k: recalled, "all-MiniLM-L6-v2", complaint)
-    assert next(iter(weights(STAGES["referral.level1"], chart, seen))) == "Surgery"
+    assert next(iter(weights(Evidence(STAGES["referral.level1"], chart, seen)))) == "Surgery"
 
 
 def test_a_case_that_the_patient_contradicts_is_kept_only_where_too_few_others_are() -> None:
@@ -569,7 +573,13 @@ def test_a_department_for_some_organs_does_not_get_the_complaints_of_others(
     neighbours = [Neighbour(each, 0.5 - place / 1000) for place, each in enumerate(others)]
     assert (
         next(
-            iter(weights(STAGES["referral.level1"], chart_of(chief_complaint=complaint, language=language), neighbours))
+            iter(
+                weights(
+                    Evidence(
+                        STAGES["referral.level1"], chart_of(chief_complaint=complaint, language=language), neighbours
+                    )
+                )
+            )
         )
         == referred
     )
@@ -598,7 +608,7 @@ def test_who_carries_a_child_comes_to_obstetrics_too() -> None:
     chart = chart_of(chief_complaint="I am pregnant and vomit.", sex="female", age_years=30)
     chart = replace(chart, triage=Triage(urgency="routine", department="Obstetrics and Gynecology"))
     clinics = SECOND_LEVEL["Obstetrics and Gynecology"].names
-    assert "Obstetrics" in majority(STAGES["referral.level2"], chart, near, clinics, None).choices()
+    assert "Obstetrics" in majority(Evidence(STAGES["referral.level2"], chart, near, clinics)).choices()
 
 
 @pytest.mark.parametrize(
@@ -613,7 +623,7 @@ def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(d
     name = SECOND_LEVEL[department].names[0]
     named = clinics(label(name, "zh"), "zh", "use-multilingual-v3")
     for complaint, admitted in ((f"{LONG} {words}", True), (f"{LONG} The socks leave marks.", False)):
-        chosen = weights(STAGES["referral.level1"], chart_of(chief_complaint=complaint), named)
+        chosen = weights(Evidence(STAGES["referral.level1"], chart_of(chief_complaint=complaint), named))
         assert (next(iter(chosen), "") == department) == admitted, "not without a word of its organs"
 
 
@@ -638,7 +648,7 @@ def test_a_complaint_of_few_words_is_referred_by_its_place_and_not_by_a_case(
     """A loss of consciousness came to acupuncture, a persistent headache to ultrasound."""
     stroke = case("stroke", department="Traditional Chinese Medicine")
     chart = chart_of(**{"chief_complaint": complaint, "age_years": 50, **who})
-    assert next(iter(weights(STAGES["referral.level1"], chart, [Neighbour(stroke, 0.9, 0.9)]))) == department
+    assert next(iter(weights(Evidence(STAGES["referral.level1"], chart, [Neighbour(stroke, 0.9, 0.9)])))) == department
 
 
 @pytest.mark.parametrize(
@@ -702,7 +712,7 @@ def test_nobody_is_sent_without_a_reason_to_a_department_to_which_others_send(
     near = [Neighbour(case(department, department=department), 0.9), Neighbour(case("a", department="Surgery"), 0.5)]
     for complaint, is_sent in ((unasked, False), (asked, True)):
         chart = chart_of(chief_complaint=complaint, language=language, present_illness="", sex="female")
-        sent_to = next(iter(weights(STAGES["referral.level1"], chart, near)))
+        sent_to = next(iter(weights(Evidence(STAGES["referral.level1"], chart, near))))
         assert (sent_to == department) == is_sent, complaint
 
 
@@ -718,14 +728,14 @@ def test_a_complaint_of_the_mind_alone_comes_there_and_not_to_the_heart() -> Non
         (f"{complaint} It came with new tablets.", "Internal Medicine"),
     ):
         chart = replace(chart_of(chief_complaint=words, present_illness="", age_years=50), referral=None, triage=None)
-        assert next(iter(weights(STAGES["referral.level1"], chart, near))) == department
+        assert next(iter(weights(Evidence(STAGES["referral.level1"], chart, near)))) == department
 
 
 def test_an_illness_of_old_calls_for_nothing() -> None:
     """Of a stiff arm the chest was examined, as the patient had diabetes."""
     similar = case("a", physical_examination={"Chest Examination": "-", "Spine and Limb Examination": "-"})
     chart = chart_of(chief_complaint="My arm is stiff.", present_illness="I have had diabetes for years.")
-    chosen = weights(STAGES["history_taking.physical"], chart, [Neighbour(similar, 0.9)])
+    chosen = weights(Evidence(STAGES["history_taking.physical"], chart, [Neighbour(similar, 0.9)]))
     assert "Spine and Limb Examination" in chosen and "Chest Examination" not in chosen
 
 
@@ -735,7 +745,7 @@ def test_a_newborn_comes_to_the_newborns_clinic() -> None:
     for years, clinic in ((0.0, "Neonatology"), (0.01, "Neonatology"), (3.0, "Pediatric Respiratory Medicine")):
         chart = chart_of(chief_complaint="My daughter does not feed.", age_years=years)
         chart = replace(chart, triage=Triage(urgency="urgent", department="Pediatrics"), referral=None)
-        assert clinic in majority(STAGES["referral.level2"], chart, near, clinics, None).choices()
+        assert clinic in majority(Evidence(STAGES["referral.level2"], chart, near, clinics)).choices()
 
 
 @pytest.mark.parametrize(
@@ -749,7 +759,7 @@ def test_a_newborn_comes_to_the_newborns_clinic() -> None:
 def test_of_ct_and_mri_one_is_ordered(complaint: str, ordered: str, not_ordered: str) -> None:
     similar = case("a", auxiliary_examination={"CT": "-", "MRI": "-"})
     chart = chart_of(chief_complaint=complaint, present_illness="")
-    chosen = weights(STAGES["history_taking.auxiliary"], chart, [Neighbour(similar, 0.9)])
+    chosen = weights(Evidence(STAGES["history_taking.auxiliary"], chart, [Neighbour(similar, 0.9)]))
     assert ordered in chosen and not_ordered not in chosen
 
 
@@ -766,8 +776,8 @@ def test_nobody_is_referred_to_a_clinic_for_another_age_or_sex(
 ) -> None:
     near = [Neighbour(case("near", department=department, sub_departments=[clinic]), 0.9)]
     level2, unplaced = STAGES["referral.level2"], "I do not feel well."
-    assert [*weights(level2, chart_of(chief_complaint=unplaced, **fits), near)] == [clinic]
-    assert not weights(level2, chart_of(chief_complaint=unplaced, **does_not), near)
+    assert [*weights(Evidence(level2, chart_of(chief_complaint=unplaced, **fits), near))] == [clinic]
+    assert not weights(Evidence(level2, chart_of(chief_complaint=unplaced, **does_not), near))
 
 
 @pytest.mark.parametrize(
@@ -821,7 +831,7 @@ def test_words_of_the_complaint_send_to_a_clinic_as_at_a_reception_desk(
     chart = replace(chart_of(chief_complaint=complaint, **door), referral=None, triage=triage)
     names = SECOND_LEVEL[department].names
     near = [Neighbour(case("1", department=department, sub_departments=[names[-1]]), 0.5)]
-    assert clinic in majority(STAGES["referral.level2"], chart, near, names, None).choices()
+    assert clinic in majority(Evidence(STAGES["referral.level2"], chart, near, names)).choices()
 
 
 def test_a_result_that_the_patient_passes_on_calls_for_no_order_as_a_symptom_would() -> None:
@@ -848,7 +858,7 @@ def test_nobody_comes_to_a_clinic_for_few_without_a_word_of_it(clinic: str, comp
     for words, comes in ((complaint, False), (with_word, True)):
         triage = Triage(urgency="emergency", department="Emergency Medicine")
         chart = replace(chart_of(chief_complaint=words), referral=None, triage=triage)
-        assert (clinic in weights(STAGES["referral.level2"], chart, near)) == comes
+        assert (clinic in weights(Evidence(STAGES["referral.level2"], chart, near))) == comes
 
 
 @pytest.mark.parametrize(
@@ -863,7 +873,7 @@ def test_of_a_departments_clinics_that_of_the_place_is_chosen_and_none_of_anothe
     door: dict[str, Any] = {"chief_complaint": complaint, "language": language}
     chart = replace(chart_of(**door), referral=None, triage=Triage(urgency="routine", department="Internal Medicine"))
     names = SECOND_LEVEL["Internal Medicine"].names
-    assert majority(STAGES["referral.level2"], chart, near, names, None).listed() == [clinic]
+    assert majority(Evidence(STAGES["referral.level2"], chart, near, names)).listed() == [clinic]
 
 
 @pytest.mark.parametrize(
@@ -889,7 +899,7 @@ def test_what_is_examined_follows_the_complaint_as_well_as_similar_cases(
 
     def ordered(*similar: RememberedCase) -> list[str]:
         near = [Neighbour(each, 0.5) for each in similar]
-        return majority(STAGES["history_taking.physical"], chart, near, (), None).listed()
+        return majority(Evidence(STAGES["history_taking.physical"], chart, near)).listed()
 
     assert ordered(one, *others) == ["General Examination", examined]
     often = ordered(one, one.model_copy(update={"id": "another"}), *others[:1])
@@ -903,7 +913,7 @@ def test_doctors_of_a_group_order_different_examinations_with_similar_cases_and_
     found = Neighbour(weak, 0.8, told=0.0, found=0.9)
     for near in ([told, found], []):
         groups = [
-            tuple(orders(STAGES[stage], chart, near, items.names, seat) for seat in (1, 2, 3))
+            tuple(orders(Evidence(STAGES[stage], chart, near, items.names, seat=seat)) for seat in (1, 2, 3))
             for stage, items in (
                 ("history_taking.physical", PHYSICAL_ITEMS),
                 ("history_taking.auxiliary", AUXILIARY_ITEMS),
@@ -911,7 +921,7 @@ def test_doctors_of_a_group_order_different_examinations_with_similar_cases_and_
         ]
         physical, auxiliary = groups
         assert len(set(map(tuple, physical))) > 1 and all(physical) and all(auxiliary)
-    assert orders(STAGES["history_taking.physical"], chart, [], PHYSICAL_ITEMS.names) == [
+    assert orders(Evidence(STAGES["history_taking.physical"], chart, [], PHYSICAL_ITEMS.names)) == [
         "General Examination",
         "Spine and Limb Examination",
     ]
@@ -943,13 +953,13 @@ def test_a_diagnosis_is_of_a_case_like_the_patient_in_words_and_in_findings() ->
     """The findings of an arthrosis of the knee were most like those of a sciatica, and its words least."""
     knee, sciatica = Neighbour(case("Arthrosis"), 0.5, 0.25, 0.5), Neighbour(case("Sciatica"), 0.5, 0.4, 0.3)
     others = [Neighbour(case(str(number), diagnosis=[]), 0.5, 0.3, 0.2) for number in range(AMONG)]
-    assert majority(DIAGNOSIS, chart_of({"CT": "."}), [knee, sciatica, *others], (), None).listed() == ["Sciatica"]
+    assert majority(Evidence(DIAGNOSIS, chart_of({"CT": "."}), [knee, sciatica, *others])).listed() == ["Sciatica"]
 
 
 def test_doctors_who_look_at_one_side_more_name_the_diagnosis_of_a_case_that_is_near_there() -> None:
     flu, asthma = Neighbour(case("Influenza"), 0.5, 0.6, 0.1), Neighbour(case("Asthma"), 0.5, 0.1, 0.6)
     others = [Neighbour(case(str(number), diagnosis=[]), 0.5, 0.3, 0.3) for number in range(AMONG)]
     neighbours, chart = [flu, asthma, *others], chart_of({"CT": "."})
-    named = [majority(DIAGNOSIS, chart, neighbours, (), None, seat).listed() for seat in range(1, 6)]
+    named = [majority(Evidence(DIAGNOSIS, chart, neighbours, seat=seat)).listed() for seat in range(1, 6)]
     assert (named[1], named[3], named[4]) == (["Influenza"], ["Asthma"], ["Influenza"])
     assert not {"Influenza", "Asthma"} & {*named[0], *named[2]}

@@ -43,7 +43,7 @@ def always_a_cold(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
         if stage.decision is Treatment:
             return {"decision": Treatment(items=["Medication"], plan="Rest.")}
         view = case_view(state, stage, Context())
-        return {"decision": decision_of(stage, view.options.names[:1], view.chart, view.options.names)}
+        return {"decision": decision_of(view.evidence(), view.options.names[:1])}
 
     builder = StateGraph(StageState)
     builder.add_node("decide", decide)

@@ -4,7 +4,7 @@ import pytest
 
 from cases.vocabulary import DEPARTMENTS, TREATMENT_ITEMS
 from nodes.offline.group_words import undetermined
-from nodes.offline.votes import objection
+from nodes.offline.votes import Evidence, objection
 from nodes.state.decisions import Decision, Diagnosis, Treatment, Triage
 from nodes.state.stage import Options
 from nodes.workflow.feedback_agent import JudgeView, accept_unless_neighbours_disagree
@@ -71,4 +71,4 @@ def test_who_is_shown_no_similar_case_has_nothing_to_object_with() -> None:
 def test_an_objection_does_not_miss_that_a_diagnosis_is_undetermined() -> None:
     chart = read_chart(findings(), "diagnosis", None)  # type: ignore[arg-type]
     wanted = Diagnosis(names=[undetermined(chart)], basis="")
-    assert objection(STAGES["diagnosis"], chart, [], ["Gout"], wanted) == "in few similar cases: Gout"
+    assert objection(Evidence(STAGES["diagnosis"], chart, []), ["Gout"], wanted) == "in few similar cases: Gout"

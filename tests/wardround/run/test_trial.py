@@ -28,7 +28,7 @@ from nodes.offline.votes import majority
 import wardround as wr
 
 def by_rule(view):
-    return majority(view.stage, view.chart, view.neighbours, view.options.names, view.image_class)
+    return majority(view.evidence())
 
 @wr.strategy("{name}")
 def alone(stage):
