@@ -26,6 +26,7 @@ from wardround.printing import echo
 from wardround.report.pages import environment, policy
 from wardround.run.faults import why_unanswered
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
+from wardround.store.durable_lines import TO_RESUME, RunStoppedError, writing
 from wardround.store.provenance import write_whole
 
 FEEDBACK = "feedback.json"
@@ -160,16 +161,19 @@ class BrowserSeat(LoopbackServer):
         if self._feedback is None:
             session = self.session
             self._feedback = asyncio.run(feedback_on(session.case, session.state, session.context))
-            write_whole(file, self._feedback.model_dump_json(indent=1))
+            with writing(file):
+                write_whole(file, self._feedback.model_dump_json(indent=1))
         return self._feedback
 
     def _try(self, work: Callable[[], Done]) -> Done | None:
-        """Do work in which a model call may fail; a failure is shown on the page, with a button to retry."""
+        """Do work in which a model call or the disk may fail; that is shown on the page, with a button to retry."""
         try:
             return work()
         except AskError as error:
             self._failed = why_unanswered(error)
-            return None
+        except RunStoppedError as error:
+            self._failed = str(error).removesuffix(f"; {TO_RESUME}")
+        return None
 
     def _pictures(self, turn: Any) -> list[tuple[str, str, str]]:
         """Return each picture's name, and its data URL or why there is none."""

@@ -15,15 +15,17 @@ from langgraph.types import Command
 from cases import Case
 from cases.readable import unpiped
 from cases.vocabulary import Language
+from cases.whole_files import replacing
 from graphs.consultation import builder
 from nodes.context import Context
 from nodes.state.chart import Picture, Turn, heard_by
 from wardround.config.experiment import ConfigurationError
-from wardround.run.checkpoints import has_begun, serializer
-from wardround.store.durable_lines import only_writer
+from wardround.run.checkpoints import damaged_threads, has_begun, saving, serializer, sqlite_fault
+from wardround.store.durable_lines import only_writer, writing
 from wardround.store.provenance import write_whole
 
 Seat = Literal["doctor", "patient"]
+_CHECKPOINTS = "checkpoints.sqlite"  # holds what the person said, which the trace does not
 _LOCATIONS = {"trace_file", "run", "position"}  # where data is stored, which does not change the session
 
 
@@ -84,15 +86,17 @@ class Session:
         source = Path(picture.file)
         number = hashlib.sha256(picture.file.encode()).hexdigest()[:6]
         copy = folder / f"{picture.item.casefold().replace(' ', '-')}-{number}{source.suffix}"
-        if not copy.exists():
-            shutil.copyfile(source, copy)
+        if not copy.is_file():
+            with source.open("rb") as original, writing(copy), replacing(copy) as out:  # a full disk leaves no half
+                shutil.copyfileobj(original, out)
         return copy
 
     def _run(self, graph_input: Any) -> None:
-        self._graph.invoke(graph_input, self._config, context=self.context, durability="sync")
+        with writing(self.directory), saving(self.directory / _CHECKPOINTS):
+            self._graph.invoke(graph_input, self._config, context=self.context, durability="sync")
 
 
-_WRITTEN = ("session.json", "trace.jsonl", "checkpoints.sqlite", "checkpoints.sqlite-*", ".*.part")
+_WRITTEN = ("session.json", "trace.jsonl", _CHECKPOINTS, f"{_CHECKPOINTS}-*", "pictures", "pictures/*", ".*.part")
 
 
 @contextmanager
@@ -105,7 +109,8 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
     """
     outline = _outline(case, seat, context)
     file = directory / "session.json"
-    if directory.is_dir() and not file.exists() and any(one.name != ".lock" for one in directory.iterdir()):
+    ours = (".lock", f".{file.name}.part")  # a kill may leave them before there is a session
+    if directory.is_dir() and not file.exists() and any(one.name not in ours for one in directory.iterdir()):
         raise ConfigurationError(
             f"{directory} contains other files than a consultation's; choose another directory with --out"
         )
@@ -118,11 +123,33 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
                 _compare(json.loads(unpiped(file).read_text("utf-8")), outline, directory)
             else:
                 write_whole(file, json.dumps(outline, ensure_ascii=False, indent=1))
-            connection = sqlite3.connect(directory / "checkpoints.sqlite", check_same_thread=False)
+            _refuse_damaged(directory)
+            connection = sqlite3.connect(directory / _CHECKPOINTS, check_same_thread=False)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError, sqlite3.Error) as error:
             raise ConfigurationError(f"{directory} cannot be used for a consultation: {error}") from error
         with closing(connection):
-            yield Session(case, seat, context, directory, SqliteSaver(connection, serde=serializer()))
+            saver = SqliteSaver(connection, serde=serializer())
+            with saving(directory / _CHECKPOINTS):
+                saver.setup()
+            yield Session(case, seat, context, directory, saver)
+
+
+def _refuse_damaged(directory: Path) -> None:
+    """Refuse a session whose checkpoints are damaged, rather than begin it again without a word.
+
+    Raises:
+        ConfigurationError: they are; or they are empty, though the others have spoken.
+    """
+    file, trace = directory / _CHECKPOINTS, directory / "trace.jsonl"
+    fault = sqlite_fault(file)
+    if not fault and file.exists() and damaged_threads(file):
+        fault = f"{file}: is damaged (a checksum differs)"
+    if not fault and trace.exists() and trace.stat().st_size and not (file.exists() and file.stat().st_size):
+        fault = f"{file}: is missing or empty, but {trace.name} is not"
+    if fault:
+        raise ConfigurationError(
+            f"{fault}; restore the directory from a copy, or begin another session with another --out"
+        )
 
 
 def _outline(case: Case, seat: Seat, context: Context) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import logging
 import os
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -121,12 +121,14 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         fault = mend_sqlite(path)
     if fault:
         _log.warning("%s; it was set aside in %s", fault, path.parent / DAMAGED)
-    async with aiosqlite.connect(str(path)) as connection:
-        # Safe against a killed process; a power cut may cost the last steps, which are then repeated.
-        await connection.execute("PRAGMA synchronous=NORMAL")
-        saver = _Saver(connection, serializer())
+    async with AsyncExitStack() as opened:
+        with saving(path):
+            connection = await opened.enter_async_context(aiosqlite.connect(str(path)))
+            # Safe against a killed process; a power cut may cost the last steps, which are then repeated.
+            await connection.execute("PRAGMA synchronous=NORMAL")
+            saver = _Saver(connection, serializer())
+            await saver.setup()
         try:
-            await _set_up(saver, path)
             yield saver
         finally:
             async with saver.lock:  # nobody begins a step any more: a half-written one would keep the file locked
@@ -137,11 +139,16 @@ async def open_sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
                 await connection.close()
 
 
-async def _set_up(saver: AsyncSqliteSaver, path: Path) -> None:
-    """Create the tables; RunStoppedError if the file cannot be written (a full disk)."""
+@contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into one that names the checkpoint file and the remedy.
+
+    Raises:
+        RunStoppedError: on every sqlite3.Error inside the block, as on a full disk or in a read-only folder.
+    """
     try:
-        await saver.setup()
-    except sqlite3.OperationalError as error:
+        yield
+    except sqlite3.Error as error:
         raise RunStoppedError(f"{path}: cannot be written ({error}); {TO_RESUME}") from error
 
 
@@ -149,7 +156,7 @@ def mend_sqlite(path: Path) -> str | None:
     """Move aside a checkpoint file that SQLite cannot read, and return what is wrong with it; None if it is sound.
 
     Raises:
-        OSError: it cannot be moved, or not be opened for want of room.
+        OSError: it cannot be moved, or not be opened for want of room or of permission.
     """
     if (fault := sqlite_fault(path)) is None:
         return None
@@ -164,7 +171,8 @@ def sqlite_fault(path: Path) -> str | None:
     """Return what SQLite finds wrong with a checkpoint file; None if nothing, or if there is no file.
 
     Raises:
-        OSError: SQLite cannot write what it needs beside the file, as on a full disk; that is no damage.
+        OSError: SQLite cannot write what it needs beside the file, as on a full disk, or may not read it; that is no
+            damage.
     """
     if not path.exists():
         return None
@@ -179,6 +187,8 @@ def sqlite_fault(path: Path) -> str | None:
             return None
         if code & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) and code not in _OF_CONTENT:
             raise OSError(errno.EIO, f"{error}; the disk may be full", str(path)) from error
+        if code & 0xFF == sqlite3.SQLITE_CANTOPEN and path.is_file():  # unreadable, or too many files are open
+            raise OSError(errno.EACCES, f"{error}; is it yours to read and write?", str(path)) from error
         found = str(error)
     return None if found == "ok" else f"{path}: is damaged ({found})"
 

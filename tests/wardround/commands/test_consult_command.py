@@ -3,8 +3,12 @@
 import json
 import os
 import re
+import resource
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 from threading import Thread
@@ -296,6 +300,51 @@ def test_a_directory_of_another_session_or_of_something_else_is_refused(tmp_path
     assert [file.name for file in (tmp_path / "full").iterdir()] == ["letter.txt"]
     (tmp_path / "file").write_text("hello")
     assert consult([], tmp_path / "file").exit_code == 2
+
+
+def test_a_full_disk_ends_a_session_with_what_to_do_and_no_word_is_lost(tmp_path: Path) -> None:
+    out, (soft, hard) = tmp_path / "session", resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert consult(["Do you have allergies?"], out).exit_code == 0
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((out / "checkpoints.sqlite").stat().st_size, hard))
+    try:
+        full = consult(["Do you smoke?"], out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert full.exit_code == 1 and "checkpoints.sqlite: cannot be written" in flat_error(full)
+    assert flat_error(full).strip().endswith("fix this, then run the same command again to resume")
+    assert "Do you have allergies?" in flat(consult([], out))
+
+
+def _flip(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE checkpoints SET checkpoint = CAST(x'80' || substr(checkpoint, 2) AS BLOB)")
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda file: file.write_bytes(b"no database at all" * 100), "is damaged (file is not a database)"),
+        (_flip, "is damaged (a checksum differs)"),
+        (lambda file: file.write_bytes(b""), "is missing or empty, but trace.jsonl is not"),
+        (lambda file: file.unlink(), "is missing or empty, but trace.jsonl is not"),
+    ],
+)
+def test_a_session_that_is_damaged_is_refused_and_not_begun_again(
+    damage: Callable[[Path], object], said: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "session"
+    assert consult(["Do you have allergies?"], out).exit_code == 0
+    damage(out / "checkpoints.sqlite")
+    refused = consult([], out)
+    assert refused.exit_code == 2 and f"{out}/checkpoints.sqlite: {said}; restore" in flat_error(refused)
+
+
+def test_a_session_that_a_kill_kept_from_being_named_is_begun_again(tmp_path: Path) -> None:
+    out = tmp_path / "session"
+    out.mkdir()
+    (out / ".session.json.part").write_text("{")
+    assert consult([], out).exit_code == 0
 
 
 @pytest.mark.parametrize("way", [[], ["--web", "--no-browser"]])

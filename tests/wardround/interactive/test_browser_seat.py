@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import resource
 import threading
 import urllib.error
 import urllib.request
@@ -242,6 +243,19 @@ def test_a_model_that_fails_is_named_what_was_said_is_kept_and_a_button_tries_ag
             assert "有一方没有应答" in page and 'value="again"' in page and "patient" in page
             broken = False
             assert "这里疼。" in send(server, do="again")[1]
+
+
+def test_a_full_disk_is_named_on_the_page_and_a_button_goes_on_once_there_is_room(tmp_path: Path) -> None:
+    with served(tmp_path / "s") as server:
+        page, (soft, hard) = shown(server), resource.getrlimit(resource.RLIMIT_FSIZE)
+        largest = max(file.stat().st_size for file in (tmp_path / "s").iterdir())
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))
+        try:
+            full = send(server, at(page), text="哪里疼？", do="say")[1]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert "checkpoints.sqlite: cannot be written" in full and 'value="again"' in full
+        assert "cannot be written" not in send(server, do="again")[1]
 
 
 def test_who_looks_while_the_others_are_at_work_is_told_so_and_the_page_looks_again(

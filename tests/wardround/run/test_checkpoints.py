@@ -285,3 +285,32 @@ async def test_checkpoints_that_a_full_disk_keeps_from_being_opened_are_not_take
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert file.read_bytes() == kept and not (tmp_path / "damaged").exists()
+
+
+async def test_checkpoints_that_may_not_be_opened_stop_the_run_and_are_not_taken_for_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(_: Path) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    file = tmp_path / "checkpoints.sqlite"
+    file.touch()
+    monkeypatch.setattr("wardround.run.checkpoints._open", refuses)
+    with pytest.raises(RunStoppedError, match=r"unable to open database file; is it yours to read and write\?; fix"):
+        async with open_sqlite(file):
+            pass
+    assert file.exists() and not (tmp_path / "damaged").exists()
+
+
+async def test_checkpoints_in_a_folder_that_became_read_only_stop_the_run_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_: Any) -> None:
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr("aiosqlite.Connection.execute", refuses)
+    with pytest.raises(RunStoppedError, match=r"checkpoints.sqlite: cannot be written \(attempt to write a readonly"):
+        async with open_sqlite(tmp_path / "checkpoints.sqlite"):
+            pass
