@@ -7,6 +7,7 @@ from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.metrics.samples import PERCENT, estimates
 from wardround.printing import counted
+from wardround.rating.agreement import narrow_notes
 from wardround.tables import figures
 from wardround.tables.table import Column, Table, measured
 
@@ -60,14 +61,17 @@ def matrix(columns: Columns, method: Method, pairs: str) -> Table:
 def agreement(columns: Columns, method: Method, pairs: str) -> Table:
     """Tabulate the mean correlation of each column with people's judgements, the highest first (AIE, Figure 5b)."""
     rows: list[dict[str, Any]] = []
+    cases: dict[str, int] = {}
     for name, r, interval, n in with_people(columns, method):
         low, high = interval or (None, None)
         rows.append({"column": name, "r_mean": r, "r_low": low, "r_high": high, "r_n": n, "n": n})
+        cases |= {name: len({case for *_, case in columns[name]})} if interval else {}
     table_columns = [
         Column("column", "", key=True),
         Column("r", f"Mean {method.capitalize()}", mean=True),
         Column("n", "Pairs by case"),
     ]
     notes = ["Interval: 95 %, percentile bootstrap over cases. -: no correlation: equal values, or under three."]
+    notes += narrow_notes(cases)
     name, title = f"aie-figure-5b-{pairs}-{method}", f"Agreement with people, {pairs} pairs (AIE, Figure 5b)"
     return Table(name, title, table_columns, rows, notes, pictures={name: figures.draw_agreement})

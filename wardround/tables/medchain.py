@@ -10,6 +10,7 @@ from scoring.case_scores import AVERAGE
 from scoring.medchain.answers import Answers
 from scoring.metrics.samples import over_cases
 from scoring.metrics.set_overlap import canonical_items, intersection_over_union
+from scoring.metrics.statistics import estimate
 from wardround.analysis.paired import paired_scores, unlike
 from wardround.analysis.summary import propagation
 from wardround.config.selection import select_cases
@@ -73,8 +74,8 @@ def build_learning_curve(runs: Sequence[RecordedRun]) -> list[Table]:
         for block in range(BLOCKS):
             start, end = (len(order) * fifth // BLOCKS for fifth in (block, block + 1))
             part = order[start:end]
-            gains = [(case_id, ours[case_id][0] - first[case_id][0]) for case_id, _ in part if case_id in first]
-            found = {"average": over_cases(part), "gain": over_cases(gains)}
+            gains = [ours[case_id][0] - first[case_id][0] for case_id, _ in part if case_id in first]
+            found = {"average": over_cases(part, (0.0, 1.0)), "gain": estimate(gains, differences=True)}
             rows.append({"run": run.name, "block": block + 1, "cases": f"{start + 1}-{end}", **measured(found)})
     columns = [
         *key_columns("run"),

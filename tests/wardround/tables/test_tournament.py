@@ -1,6 +1,9 @@
+import pytest
+
+from scoring.aie import tournament
 from scoring.aie.pairwise import ASPECTS
 from scoring.aie.tournament import Verdict
-from wardround.tables.aie_tournament import win_rates
+from wardround.tables.aie_tournament import agreement, win_rates
 
 
 def test_doctors_who_only_tie_have_a_row_without_a_rate() -> None:
@@ -18,3 +21,13 @@ def test_how_many_pairs_were_decided_stands_below_as_each_percentage_has_its_own
     notes = win_rates({"people": given, "judge": []}, "doctor", ["one", "other"]).notes
     assert "Decided, people: inquiry 0, logic 2, diagnosis 0, patient 0, total 3 of 3 pairs." in notes
     assert not any("judge" in note for note in notes)
+
+
+@pytest.mark.parametrize(("cases", "warned"), [(9, True), (10, False)])
+def test_an_agreement_with_people_over_fewer_than_ten_cases_is_called_too_narrow(
+    cases: int, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tournament, "_RESAMPLES", 20)
+    units = {("one", "other", str(case)): float(case % 3 - 1) for case in range(cases)}
+    notes = agreement({"people: doctor, total": units, "judge: doctor, total": units}, "spearman", "all").notes
+    assert any("judge: doctor, total: with fewer than 10 cases" in note for note in notes) is warned

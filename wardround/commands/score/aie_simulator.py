@@ -27,6 +27,11 @@ from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOpti
 from wardround.commands.score.transcripts import LeaveOut, names_of, read_files, without
 from wardround.tables.table import P_VALUE, as_text
 
+_NESTED = (
+    "Correlations with people take every reply as independent, as AIE does, also those of one patient: their p is too "
+    "small."
+)
+
 
 def aie_simulator(
     files: Annotated[
@@ -58,9 +63,13 @@ def aie_simulator(
         for name, records in tests_by_name.items()
         if (missing := unanswered(records))
     ]
+    correlations = list(_human_correlations(tests_by_name, mode, human_tests))
+    of_patients = [reply.test for records in tests_by_name.values() for reply in replies(records)]
+    if correlations and len(of_patients) > len({*of_patients}):
+        notes.append(_NESTED)
     options = TestOptions(by, leave_out, None, out)
     found = scores_of_tests("aie-simulator", tests_by_name, mode, options, beside=True, notes=notes)
-    return replace(found, tables=list(_human_correlations(tests_by_name, mode, human_tests)))
+    return replace(found, tables=correlations)
 
 
 def _human_correlations(

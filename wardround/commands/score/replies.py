@@ -11,7 +11,7 @@ import typer
 from cases import Case
 from cases.text.record_sentences import facts_of
 from scoring.consultation import Exchange
-from scoring.metrics.samples import Samples, estimates
+from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.replies import (
     KEY,
@@ -152,7 +152,7 @@ def _marked(rounds_by_run: Mapping[str, Rounds], files: Sequence[Path]) -> Score
     rounds_by_run = {
         name: {key: one for key, one in of_run.items() if key[:3] in marked} for name, of_run in rounds_by_run.items()
     }
-    agreed = estimates(agreement(sheets[0], sheets[1]), clustered=True)
+    agreed = estimates(agreement(sheets[0], sheets[1]), clustered=True, ends=PERCENT)
     table = ExtraTable(
         "Agreement of the first two annotators, percent",
         ["question", "agreed", "rounds"],
@@ -171,7 +171,7 @@ def _scores(
     metrics: dict[str, Estimate] = {}
     rows = []
     for name, of_run in samples.items():
-        found = estimates(of_run, clustered=True)
+        found = estimates(of_run, clustered=True, ends=PERCENT)
         metrics |= {f"{name}: {metric}" if len(samples) > 1 else metric: one for metric, one in found.items()}
         means = [found.get(metric, Estimate(n=0)).mean for metric in ("Rel", "Con", "Acc")]
         relevant, consistent, accurate = (as_text(mean, ".1f") for mean in means)

@@ -285,6 +285,7 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     result = run("aie-simulator", file, "--json", out, "--people", simulator(tmp_path, "p.json", "不"))
     assert result.exit_code == 0, result.output
     assert "Tracked actions" in result.stdout and "Correlation" in result.stdout
+    assert "take every reply as independent" in " ".join(result.stdout.split())
     metrics = scores(out)["metrics"]
     assert metrics["ACCURACY"]["mean"] == metrics["FOCUS"]["mean"] == 100 and metrics["TRACKING"]["mean"] == 0
     assert metrics["HONEST"] == {"mean": None, "se": None, "ci95": None, "n": 0}

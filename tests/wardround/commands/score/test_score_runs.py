@@ -218,6 +218,26 @@ def test_the_counts_beside_peoples_marks_are_those_of_the_dialogues_that_they_ma
     assert marked.exit_code == 0 and json.loads(out.read_text("utf-8"))["n"] == 1
 
 
+def test_marks_that_are_all_alike_have_an_interval_as_three_dialogues_are_few(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases("builtin")][:3]
+    dialogue = [
+        {"speaker": "doctor", "text": "Do you smoke?"},
+        {"speaker": "patient", "text": "No.", "addressee": "doctor"},
+    ]
+    results = [graded(each, answers={"dialogue": dialogue}) for each in ids]
+    run = write_run(tmp_path / "run", results, data={"case_ids": ids})
+    sheet, out = tmp_path / "sheet.csv", tmp_path / "out.json"
+    assert wardround("score", "replies", run, "--sheet", sheet).exit_code == 0
+    frame = pd.read_csv(sheet, dtype=str)
+    frame[["relevant", "consistent", "recommended", "performed"]] = "yes"
+    frame.to_csv(sheet, index=False)
+    assert wardround("score", "replies", run, "--marks", sheet, "--marks", sheet, "--json", out).exit_code == 0
+    metrics = json.loads(out.read_text("utf-8"))["metrics"]
+    for name in ("Rel", "agreement: relevant"):
+        low, high = metrics[name]["ci95"]
+        assert metrics[name]["mean"] == high == 100.0 and low == pytest.approx(43.85, abs=0.01)
+
+
 def test_a_judge_that_nobody_would_ask_is_refused_and_grades_by_rules_are_called_so(tmp_path: Path) -> None:
     ids = [case.id for case in load_cases("builtin")][:1]
     run = write_run(
