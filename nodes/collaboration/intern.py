@@ -32,7 +32,7 @@ from nodes.node import member
 from nodes.offline.agreement import half, most, overlap, some
 from nodes.offline.chart_signs import named_in_findings
 from nodes.offline.diagnoses import contradicts
-from nodes.offline.group_words import determined, reason
+from nodes.offline.group_words import determined, diseases_of, reason
 from nodes.offline.treatments import called_for_by_signs, without_a_finding
 from nodes.offline.votes import Evidence, changed, grounds, majority
 from nodes.state.chart import Chart
@@ -121,9 +121,10 @@ def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) 
     """
     chart = _chart_of_facts(view)
     language = chart.presentation.language
-    cases = [RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in named]
-    possible = [name for name, case in zip(named, cases, strict=True) if not contradicts(case, chart)]
-    facts, diseases = statements(chart.results["facts"]), determined(named, chart.language)
+    cases = {name: RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in named}
+    denied = [name for name in diseases_of(named, chart.language) if contradicts(cases[name], chart)]
+    possible = [name for name in named if name not in denied]
+    facts, diseases = statements(chart.results["facts"]), diseases_of(named, chart.language)
     spoken_of = [name for name in diseases if name in possible and any(name in text for text in facts)]
     by_name = named_in_findings(chart) or (spoken_of if len(diseases) < len(named) else [])
     possible = by_name or possible or named
@@ -131,7 +132,7 @@ def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) 
     if by_name:
         telling = (text for text in facts if by_name[0] in text)
         why = reason("by_the_facts", chart, next(telling, by_name[0]))
-    elif denied := [name for name in named if name not in possible]:
+    elif denied and possible != named:
         why = reason("against_the_facts", chart, mark("listed", chart.language).join(denied))
     return [claim for claim in adopted if claim in possible] or (possible if possible != named else []), why
 
@@ -141,7 +142,8 @@ def _treatment_by_facts(view: InternView, adopted: list[str], named: list[str]) 
     chart = _chart_of_facts(view)
     called, barred = called_for_by_signs(chart.results["facts"], chart.language), without_a_finding(chart)
     items = {name: TREATMENT_ITEMS.canonical(name) or name for name in named}
-    signs = [sign for item, sign in called.items() if item in items.values()]
+    held = {items[name] for name in adopted if name in items}
+    signs = [sign for item, sign in called.items() if item in items.values() and item not in held]
     against = [name for name in named if items[name] in barred]
     settled = [name for name in named if (name in adopted or items[name] in called) and name not in against]
     listed = mark("listed", chart.language)

@@ -1,5 +1,7 @@
 """For which treatments a patient gives a reason."""
 
+import re
+
 from cases.text.statements import statements
 from cases.vocabulary import Language, patterns
 from nodes.offline.chart_signs import affirms, found_text, told_and_found, words_affirmed
@@ -14,6 +16,7 @@ _FOR_A_DIAGNOSIS = {  # treatments with real dangers, and the patterns of findin
     "Immunotherapy": ("malignant", "of_antibodies"),
 }
 _MOVED = ("Spine and Limb Examination", "Neurological Examination", "Neck Examination", "Skin Examination")
+_PART = re.compile(", |，")  # a statement of vital signs has many
 _PATTERNS = patterns("nodes.offline", "patterns")
 
 
@@ -46,13 +49,14 @@ def calls_for_an_operation(chart: Chart) -> bool:
 
 
 def called_for_by_signs(text: str, language: Language) -> dict[str, str]:
-    """Return the treatments that signs in a text call for without any diagnosis, each with the statement of the sign.
+    """Return the treatments that signs in a text call for without any diagnosis, each with the words on the sign.
 
     These are antibiotics, for signs of an infection that are not denied.
     """
     for statement in statements(text):
-        if _PATTERNS["of_an_infection"].search(words_affirmed(statement, language)):
-            return {"Antibiotic Therapy": statement}
+        if sign := _PATTERNS["of_an_infection"].search(words_affirmed(statement, language)):
+            parts = _PART.split(statement)
+            return {"Antibiotic Therapy": next((part for part in parts if sign[0] in part), statement)}
     return {}
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from cases.vocabulary import Language
 from llm import Role
 from llm.role import known_roles, variables
 from llm.specs import model_of
@@ -376,3 +377,51 @@ def test_an_intern_without_a_diagnosis_takes_up_one_of_which_the_facts_speak() -
     assert revised.report.diagnosis == ["Renal calculus"]
     assert revised.reasoning.endswith("it was found: “CT: Renal calculus of 6 mm”")
     assert give_way(_with_facts(view, "CT: clear.")).report.diagnosis == [undetermined]
+
+
+def _in(language: Language, view: InternView) -> InternView:
+    chart = dataclasses.replace(
+        CHART, language=language, presentation=Presentation(language=language, chief_complaint="?")
+    )
+    return dataclasses.replace(view, chart=chart)
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "facts"),
+    [("en", "an open sore", "Skin Examination: no open sore."), ("zh", "皮肤破溃", "皮肤检查：皮肤无破溃。")],
+)
+def test_no_fact_denies_that_a_diagnosis_is_open(language: Language, complaint: str, facts: str) -> None:
+    disease = {"en": "Gout", "zh": "痛风"}[language]
+    undetermined = load_words("medchain/words", language)["group"]["undetermined"].format(complaint)
+    view = _in(
+        language, intern(1, report(disease), report(undetermined), report(undetermined), disputed=("diagnosis",))
+    )
+    revised = give_way(_with_facts(view, facts))
+    assert revised.report.diagnosis == [undetermined]
+    against = load_words("medchain/words", language)["group"]["against_the_facts"].partition("{")[0]
+    assert against not in revised.reasoning
+
+
+@pytest.mark.parametrize(
+    ("language", "facts", "quoted"),
+    [
+        ("en", "General Examination: Pulse 104/min, temperature 38.5 °C, BMI 29.", "“temperature 38.5 °C”"),
+        ("zh", "一般检查：脉搏104次/分，体温38.5℃，体重60 kg。", "“体温38.5℃”"),
+    ],
+)
+def test_an_intern_quotes_of_a_finding_what_calls_for_the_treatment(
+    language: Language, facts: str, quoted: str
+) -> None:
+    plans = {"en": ("Medication", "Antibiotic Therapy"), "zh": ("药物治疗", "抗生素治疗")}[language]
+    reports = (report("Gout", treatment=plans[0]), report("Gout", treatment=", ".join(plans)))
+    view = _in(language, intern(1, *reports, disputed=("treatment",)))
+    assert give_way(_with_facts(view, facts)).reasoning.endswith(quoted)
+
+
+@pytest.mark.parametrize(("language", "facts"), [("en", "General Examination: fever."), ("zh", "一般检查：发热。")])
+def test_what_most_interns_plan_is_not_put_down_to_a_finding(language: Language, facts: str) -> None:
+    plans = {"en": ("Medication", "Antibiotic Therapy"), "zh": ("药物治疗", "抗生素治疗")}[language]
+    reports = [report("Gout", treatment=", ".join(held)) for held in (plans, plans, plans[1:])]
+    revised = give_way(_with_facts(_in(language, intern(3, *reports, disputed=("treatment",))), facts))
+    group = load_words("medchain/words", language)["group"]
+    assert revised.reasoning.endswith(group["most_of_us"])

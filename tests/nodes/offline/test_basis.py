@@ -56,7 +56,11 @@ def test_a_basis_says_first_what_tells_most_and_last_what_finds_nothing(
             {"reply 0": "General Examination: Pulse 80/min.", "reply 1": "X-ray of the chest: A shadow."},
             "I cough. A shadow. Pulse 80/min.",
         ),
-        ("zh", {"reply 0": "一般检查：脉搏80次/分。", "reply 1": "X线检查：见片状影。"}, "咳嗽。见片状影。脉搏80次/分。"),
+        (
+            "zh",
+            {"reply 0": "一般检查：脉搏80次/分。", "reply 1": "X线检查：见片状影。"},
+            "咳嗽。见片状影。脉搏80次/分。",
+        ),
     ],
 )
 def test_results_told_in_the_dialogue_stand_in_a_basis_without_the_names_of_their_examinations(
