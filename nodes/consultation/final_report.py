@@ -93,7 +93,7 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     assert isinstance(treatment, Treatment)
     results = labelled_results({**chart.results, **chart.reports}, language)
     return FinalReport(
-        symptoms=load_words("consultation/words", language)["doctor"]["reported"].format(_told_by(chart)),
+        symptoms=load_words("consultation/words", language)["doctor"]["reported"].format(_told_by(full_chart)),
         examinations="\n".join([*results, *results_told(chart)]),
         diagnosis=names,
         basis=diagnosis.basis,

@@ -115,6 +115,17 @@ def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_o
         assert symptoms == REPORTED[language].format(f"{complaint}{mark('space', language)}It is worse at night.")
 
 
+@pytest.mark.parametrize(("language", "complaint"), [("en", "I cough."), ("zh", "咳嗽两周。")])
+def test_offline_a_report_of_a_doctor_who_knows_only_the_dialogue_has_the_complaint_without_the_greeting(
+    language: Any, complaint: str
+) -> None:
+    greeted = load_words("ai_hospital/words", language)["profile"]["statement"].format(complaint.rstrip(".。"))
+    greeted = greeted.rstrip(".。") + complaint[-1]
+    door = Presentation(language=language, chief_complaint=greeted)
+    written = report([Turn(speaker="patient", text=greeted)], presentation=door)
+    assert written.symptoms == REPORTED[language].format(complaint)
+
+
 def test_offline_a_disease_that_a_result_names_is_the_diagnosis_and_the_result_its_basis() -> None:
     found = report(DIALOGUE)
     assert found.diagnosis == ["lobar pneumonia"]
