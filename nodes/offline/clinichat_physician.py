@@ -15,6 +15,7 @@ from prompts import load_words, mark
 from retrieval import Neighbour
 
 _ROUTINE, _MOST_TESTS = ("Blood Test",), 3
+_OF_ONE_PART = {"X-ray", *SECTIONS}  # pictures that show the same part, of which one is taken at first
 
 
 def interview_to_the_plan(chart: Chart, neighbours: Sequence[Neighbour], turns_left: int) -> tuple[str, bool]:
@@ -52,15 +53,17 @@ def _diagnosis_steps(
 ) -> list[str]:
     """Return the steps of the diagnosis by named diseases and similar cases, or that no disease can be named.
 
-    The tests are those of similar cases and of the place of the complaint, without those whose results were told, and
-    without a further X-ray, CT or MRI after a CT or MRI; routine once more if none is left.
+    The tests are those of similar cases and of the place of the complaint, without those whose results were told, one
+    of X-ray, CT and MRI, and none of these after a CT or MRI; routine once more if none is left.
     """
     words = load_words("clini_eval/words", language)["physician"]
     told = {test.item for line in results_told(chart) for test in named_tests(line)}
-    told |= {"X-ray", *SECTIONS} if told & {*SECTIONS} else set()
+    told |= _OF_ONE_PART if told & {*SECTIONS} else set()
     shares = weights(Evidence(AUXILIARY, chart, neighbours))
     usual = [test for test, share in shares.items() if share >= MAJORITY_SHARE] + usual_pictures(chart)
-    tests = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told][:_MOST_TESTS]
+    untold = [test for test in dict.fromkeys([*usual, *_ROUTINE]) if test not in told]
+    _, *more = [test for test in untold if test in _OF_ONE_PART] or [""]
+    tests = [test for test in untold if test not in more][:_MOST_TESTS]
     again = words["again"].format(label(_ROUTINE[0], language))
     values = {"tests": order_of(tests, chart, "listed") or again}
     if not suspected:

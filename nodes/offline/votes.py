@@ -187,13 +187,15 @@ def weights(evidence: Evidence) -> dict[str, float]:
         key = spelling.setdefault(normalise(choice), choice)
         if key in votes or (bonus > 0 and fits(choice)):
             votes[key] = max(votes.get(key, 0.0) + bonus, 0.0)
-    if stage.decision is AuxiliaryOrders and all(item in votes for item in SECTIONS):
+    if stage.decision is AuxiliaryOrders:
         _keep_one_section(votes, chart)
     return dict(sorted(votes.items(), key=lambda item: -round(item[1], 9)))
 
 
 def _keep_one_section(votes: dict[str, float], chart: Chart) -> None:
     """Leave one of `SECTIONS` in a vote, as one shows enough at first: what is needed soonest, or else likeliest."""
+    if not all(item in votes for item in SECTIONS):
+        return
     quick = ["CT"] if urgency(chart) == "emergency" else []
     wanted = [*usually_needed(chart), *quick, *usual_pictures(chart)]
     one = max(SECTIONS, key=lambda item: (-wanted.index(item) if item in wanted else -len(wanted), votes[item]))
@@ -273,7 +275,9 @@ def orders(evidence: Evidence) -> list[str]:
         chosen = set(majority(evidence).choices())
     else:
         by_site = [site["examination"] for site in sites(chart) if "examination" in site]
-        site_items = usual_pictures(chart) if evidence.stage.decision is AuxiliaryOrders else by_site
+        pictures = dict.fromkeys(usual_pictures(chart), 1.0)
+        _keep_one_section(pictures, chart)
+        site_items = pictures if evidence.stage.decision is AuxiliaryOrders else by_site
         chosen = {*eye.routine, *(site_items if eye.place else ())}
     return [item for item in options if item in chosen] or [item for item in options if item in EYES[0].routine]
 

@@ -3,10 +3,14 @@ from typing import Any
 
 import pytest
 
+from cases.text.named_tests import named_tests
+from cases.vocabulary import AUXILIARY_ITEMS
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.interview import next_in_order, next_question
+from nodes.offline.places import usual_pictures
+from nodes.offline.votes import orders
 from nodes.state.chart import Chart, Turn
-from nodes.workflow.stages import read_chart
+from nodes.workflow.stages import STAGES, read_chart
 from prompts import load_words
 from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
@@ -120,3 +124,34 @@ def test_what_also_comes_into_question_is_of_other_cases_and_not_what_the_same_p
     turn, _ = interview_to_the_plan(chart, cases, 5)
     assert turn == words["steps"][2].format(others="Pleurisy")
     assert interview_to_the_plan(chart, cases, 1)[0].startswith(words["steps"][3][:20]), "the last turn names the tests"
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint"),
+    [("en", "I have had a headache and my hands tremble."), ("zh", "我一讲话就发抖、心慌。")],
+)
+def test_of_x_ray_ct_and_mri_one_is_asked_for_at_a_time(language: Any, complaint: str) -> None:
+    """Anaemia and social anxiety got all three at once."""
+    chart = asked(language, ("?", "?"))
+    chart = replace(chart, presentation=chart.presentation.model_copy(update={"chief_complaint": complaint}))
+    shown = dict.fromkeys(("X-ray", "CT", "MRI", "Blood Test"), "Air on the left.")
+    for similar in ([], [lung(number, auxiliary_examination=shown) for number in range(5)]):
+        told = replace(chart, dialogue=asked(language, ("?", "?"), (_results(language), "?")).dialogue)
+        tests = {test.item for test in named_tests(interview_to_the_plan(told, similar, 1)[0])}
+        assert len(tests & {"X-ray", "CT", "MRI"}) == 1
+
+
+def _results(language: Any) -> str:
+    return str(load_words("clini_eval/words", language)["physician"]["results"])
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint"),
+    [("en", "I have had a headache and my hands tremble."), ("zh", "我一讲话就发抖、心慌。")],
+)
+def test_a_doctor_without_similar_cases_orders_a_ct_or_an_mri(language: Any, complaint: str) -> None:
+    door = OPEN.presentation.model_copy(update={"language": language, "chief_complaint": complaint})
+    chart = replace(OPEN, presentation=door)
+    assert {"CT", "MRI"} < set(usual_pictures(chart))
+    ordered = orders(STAGES["history_taking.auxiliary"], chart, [], AUXILIARY_ITEMS.names, 1)
+    assert len({"CT", "MRI"} & set(ordered)) == 1
