@@ -165,6 +165,15 @@ def test_a_diagnosis_that_the_patient_could_tell_is_warned_about(tmp_path: Path)
     ]
 
 
+def test_of_symptoms_in_a_list_the_first_is_the_complaint(tmp_path: Path) -> None:
+    actor = {"History": "Since May.", "Symptoms": ["Flank pain", "Nausea", "Red urine"]}
+    patient = read(tmp_path, osce(Patient_Actor=actor)).cases[0].patient
+    assert (patient.chief_complaint, patient.present_illness) == (
+        "Flank pain",
+        "Since May. Other symptoms: Nausea; Red urine.",
+    )
+
+
 def test_without_a_primary_symptom_the_history_opens_the_complaint(tmp_path: Path) -> None:
     result = read(tmp_path, osce(Patient_Actor={"History": "He feels ill. Since May.", "Symptoms": {}}))
     assert result.cases[0].patient.chief_complaint == "He feels ill."

@@ -51,6 +51,11 @@ def test_a_server_by_url_and_an_unknown_model_have_no_price_unless_it_is_given(s
     assert cost_of(spec, 1000, 100, given) == pytest.approx(0.003)
 
 
+def test_what_a_request_costs_whatever_its_length_is_in_no_price_of_a_token() -> None:
+    assert cost_of("perplexity:sonar", 0, 0, SETTINGS), "a fee"
+    assert price_of("perplexity:sonar", SETTINGS) == pytest.approx((1.0, 1.0))
+
+
 def test_a_given_price_goes_before_the_known_one() -> None:
     assert price_of("openai:gpt-4o-mini", ModelSettings(prices={"openai:gpt-4o-mini": (0.0, 1.0)})) == (0.0, 1.0)
 

@@ -2,6 +2,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -14,7 +15,17 @@ from graphs import clinical_workflow
 from graphs.clinical_workflow import build_clinical_workflow
 from nodes.node import Node
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import TALKING, Chart, Findings, Picture, Presentation, Reference, Turn, repeating
+from nodes.state.chart import (
+    TALKING,
+    Chart,
+    Findings,
+    Picture,
+    Presentation,
+    Reference,
+    Turn,
+    of_the_dialogue,
+    repeating,
+)
 from nodes.state.decisions import Diagnosis, Referral, Triage
 from nodes.strategies.registry import STRATEGIES
 from nodes.workflow.stages import STAGES, read_chart
@@ -170,6 +181,15 @@ def types_in(annotation: Any) -> Iterator[Any]:
 
 def secret_keys(view: type) -> set[str]:
     return {name for name, hint in get_type_hints(view).items() if set(SECRETS) & set(types_in(hint))}
+
+
+def test_who_knows_the_dialogue_alone_knows_the_complaint_as_it_was_told_there_and_no_age_sex_or_course() -> None:
+    whole = Presentation(
+        language="zh", age_years=40, sex="male", occupation="Baker", chief_complaint="C", present_illness="P"
+    )
+    chart = replace(read_chart(FOUND, "diagnosis", None), presentation=whole)
+    assert of_the_dialogue(chart).presentation == Presentation(language="zh", chief_complaint="Found reply.")
+    assert of_the_dialogue(replace(chart, dialogue=[])).presentation == Presentation(language="zh", chief_complaint="")
 
 
 def test_every_person_of_the_clinical_workflow_is_examined() -> None:

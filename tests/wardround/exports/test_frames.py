@@ -93,6 +93,20 @@ def test_tokens_and_cost_that_a_server_did_not_report_are_missing_and_the_calls_
     assert to_dataframe(by_rules)[["tokens", "cost"]].to_numpy().tolist() == [[0, 0.0]]
 
 
+def test_of_all_calls_judgements_alone_are_verdicts(tmp_path: Path) -> None:
+    calls = [
+        call("doctor/turn1", answer={"text": "Does it hurt?"}),
+        call("feedback/round2/treatment", "feedback_agent", answer={"accepted": False, "reason": "No basis."}),
+        call("judge/diagnosis", "diagnosis_judge", stage="evaluation", answer={"grade": 3}),
+        call("judge/basis", "basis_judge", stage="evaluation", answer=None, error="unparseable_answer: none"),
+    ]
+    run = write_run(tmp_path / "run", [graded("a", calls=4)], {("a", 0): calls})
+    rows = to_dataframe(run, "verdicts")
+    assert rows["kind"].tolist() == ["feedback", "score"]
+    assert rows["judge"].tolist() == ["treatment", "diagnosis_judge"] and rows["round"].tolist()[0] == 2
+    assert rows["reason"].tolist()[0] == "No basis." and rows["accepted"].tolist()[0] is False
+
+
 def test_runs_of_several_suites_are_told_apart_as_scores_of_one_name_may_have_other_scales(tmp_path: Path) -> None:
     write_run(tmp_path / "grades", [graded("a")])
     assert "suite" not in to_dataframe(tmp_path)
