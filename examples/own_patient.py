@@ -41,7 +41,7 @@ def say_the_complaint(view: View) -> Reply:
 terse_patient = wr.Role("terse_patient", "history_taking", "examples/terse", Reply, offline=say_the_complaint)
 
 
-@wr.node
+@wr.node(asks=terse_patient)
 async def answer(state: wr.PatientSideState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
     """Append the reply to the doctor's last turn."""
     dialogue, language = state["dialogue"], state["presentation"].language

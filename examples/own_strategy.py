@@ -44,11 +44,11 @@ def second_opinion(stage: wr.Stage) -> StateGraph[Any, Any, Any, Any]:
         view = View(**vars(wr.case_view(state, stage, runtime.context)), first=state.get("decision"))
         return {"decision": await ask_at_stage(colleague, view, state, runtime.context, str(seat), seat=seat)}
 
-    @wr.node
+    @wr.node(asks=colleague)
     async def first(state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
         return await ask(1, state, runtime)
 
-    @wr.node
+    @wr.node(asks=colleague)
     async def second(state: wr.StageState, runtime: Runtime[wr.Context]) -> dict[str, Any]:
         return await ask(2, state, runtime)
 

@@ -4,15 +4,14 @@ from langgraph.graph import END, START
 
 from graphs.contexts import CliniEvalContext
 from graphs.state_graph import StateGraph
-from nodes.node import node
 from scoring.clini_eval.demonstration import CliniEvalInput, demonstrate
 from scoring.clini_eval.instructor import CliniEvalState, compare, give_points, summarise
 
 builder = StateGraph(CliniEvalState, context_schema=CliniEvalContext, input_schema=CliniEvalInput)
-builder.add_node(node(demonstrate))  # the senior physician, from the note alone
-builder.add_node(node(compare))  # the clinical instructor: the subjective assessment
-builder.add_node(node(give_points))  # 34 scores; the code adds them up
-builder.add_node(node(summarise))
+builder.add_node(demonstrate)  # the senior physician, from the note alone
+builder.add_node(compare)  # the clinical instructor: the subjective assessment
+builder.add_node(give_points)  # 34 scores; the code adds them up
+builder.add_node(summarise)
 
 builder.add_edge(START, "demonstrate")
 builder.add_edge("demonstrate", "compare")

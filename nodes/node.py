@@ -6,23 +6,28 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from cases.registry import GivenError, RegistryError
-from llm import AnswerError
+from llm import AnswerError, Role
+from llm.ask import declared
 from llm.events import tell
+from llm.scopes import holding
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
 from nodes.context import Context, context_of, refuse_configurable
 
 NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
 Without = Callable[[Any], dict[str, Any]]
+Asked = Role[Any] | CompiledStateGraph[Any, Any, Any, Any]  # a graph stands for the roles that it asks
+Asks = Asked | list[Asked] | tuple[Asked, ...] | Callable[..., Any] | None
 T = TypeVar("T")
 DROPPED_SEAT = "dropped_seat"
 
@@ -33,16 +38,22 @@ class Node(Runnable[Any, dict[str, Any]]):
     The function receives only the state keys of the view that it declares, see `node`.
     """
 
-    def __init__(self, function: NodeFunction, without: Without | None = None, **bound: Any) -> None:
+    def __init__(self, function: NodeFunction, without: Without | None = None, asks: Asks = None, **bound: Any) -> None:
         """Run a function with some keyword arguments fixed; ``without`` as in `member`, None if there is no group."""
         self.name = function.__name__
         self.function = function
         self.without = without
+        self.asks = asks
         self.bound = bound
 
     def at(self, **bound: Any) -> "Node":
         """Return the same node with some keyword arguments fixed, such as its stage."""
-        return type(self)(self.function, self.without, **{**self.bound, **bound})
+        return type(self)(self.function, self.without, self.asks, **{**self.bound, **bound})
+
+    def asked(self, context: Context) -> Sequence[Any] | None:
+        """Return the roles and graphs that it declares to ask with these settings; None if it declares nothing."""
+        asks = self.asks(context, **self.bound) if callable(self.asks) else self.asks
+        return asks if asks is None or isinstance(asks, list | tuple) else [asks]
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine to completion, even inside a running event loop."""
@@ -60,7 +71,7 @@ class Node(Runnable[Any, dict[str, Any]]):
         runtime = runtime.override(context=context)
         step, began = _path_of(config), time.perf_counter()
         tell("step_started", step=step)
-        with collecting_calls() as calls:
+        with collecting_calls() as calls, holding(declared, self.asked(context)):
             try:
                 update = await self.function(view, runtime, **self.bound)
             except AnswerError as error:
@@ -80,37 +91,53 @@ def _path_of(config: RunnableConfig) -> str:
     return "/".join(part.partition(":")[0] for part in namespace.split("|") if not part.isdigit())
 
 
-def node(function: NodeFunction, without: Without | None = None) -> Node:
+@overload
+def node(function: NodeFunction, without: Without | None = None, *, asks: Asks = None) -> Node: ...
+@overload
+def node(*, asks: Asks) -> Callable[[NodeFunction], Node]: ...
+def node(function: NodeFunction | None = None, without: Without | None = None, *, asks: Asks = None) -> Any:
     """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph; ``without`` as in `member`.
 
+    ``asks`` are the roles that it asks and the graphs that it runs, or a function that returns them, given the settings
+    and what `Node.at` fixes: only these have models. Without it, a plug-in's node may ask any.
+
     Raises:
-        RegistryError: the function is not a coroutine, takes no runtime, or does not annotate its view.
+        RegistryError: the function is not a coroutine, takes no runtime, or does not annotate its view; ``asks`` is
+            something else.
     """
+    if function is None:
+        return partial(node, asks=asks)
     first, second, *_ = [*inspect.signature(function).parameters, "", ""]
-    declared = inspect.get_annotations(function, eval_str=True).get(first)
-    if declared is None or not second or not inspect.iscoroutinefunction(function):
+    seen = inspect.get_annotations(function, eval_str=True).get(first)
+    if seen is None or not second or not inspect.iscoroutinefunction(function):
         raise RegistryError(
             f"node {function.__name__!r}: expected `async def {function.__name__}(state: VIEW, runtime)`, where"
             " the type VIEW names the part of the state that it sees, such as wr.StageState"
         )
 
     class NodeOfView(Node):
-        async def __call__(self, view: declared) -> dict[str, Any]:  # type: ignore[valid-type]
+        async def __call__(self, view: seen) -> dict[str, Any]:  # type: ignore[valid-type]
             """LangGraph takes the node's input schema from this annotation."""
             return await self._run(view)
 
-    return NodeOfView(function, without)
+    if asks is None and function.__module__.startswith("nodes."):
+        asks = ()
+    for one in () if asks is None or callable(asks) else asks if isinstance(asks, list | tuple) else [asks]:
+        if not isinstance(one, Role | CompiledStateGraph):
+            raise RegistryError(f"node {function.__name__!r}: asks = {one!r}; expected a wr.Role or a compiled graph")
+    return NodeOfView(function, without, asks)
 
 
-def member(without: Without = lambda view: {}) -> Callable[[NodeFunction], Node]:
+def member(without: Without = lambda view: {}, asks: Asks = None) -> Callable[[NodeFunction], Node]:
     """Like `node`, for a member of a group that can go on without it (``on_unreadable = "drop_seat"``).
 
     The node that collects the group's answers has to check that there is `at_least_one`.
 
     Args:
         without: given the view, returns the update if the answer cannot be read even after repair.
+        asks: as in `node`.
     """
-    return partial(node, without=without)
+    return partial(node, without=without, asks=asks)
 
 
 def at_least_one(answers: Collection[T], state: Mapping[str, Any]) -> Collection[T]:

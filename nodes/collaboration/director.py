@@ -123,7 +123,7 @@ concluding_director: Role[Any] = Role(
 )
 
 
-@node
+@node(asks=director_of_disputes)
 async def list_disputes(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """List the disputes between the reports of this round; they are the agenda of the next."""
     listed = Disputes if subject.stage else ReportDisputes
@@ -131,14 +131,14 @@ async def list_disputes(state: ConferenceState, runtime: Runtime[Context], subje
     return _next_round(state, runtime.context, answer.disputes, not answer.disputes)
 
 
-@node
+@node(asks=director_without_disputes)
 async def judge_agreement(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """Ablation: judge whether the reports of this round agree, without telling the interns."""
     answer = await _ask(director_without_disputes.at(subject.name), state, runtime.context, subject, "agreement")
     return _next_round(state, runtime.context, [], answer.agreed)
 
 
-@node
+@node(asks=concluding_director)
 async def conclude(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """Let the director write the final report, on the agreed facts."""
     role = concluding_director.at(subject.name, subject.answer)

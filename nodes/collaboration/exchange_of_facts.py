@@ -93,7 +93,7 @@ merging_director = Role("director", "dispute_resolution", "collaboration/facts",
 agreeing_director = Role("director", "dispute_resolution", "collaboration/agreed_facts", Facts, offline=add_the_replies)
 
 
-@node
+@node(asks=merging_director)
 async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Merge all reports into one account of symptoms and results, and list the conflicts between them."""
     at_least_one(last_statements(state), state)
@@ -101,7 +101,7 @@ async def merge_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict
     return {"facts": Facts(symptoms=answer.symptoms, examinations=answer.examinations), "conflicts": answer.conflicts}
 
 
-@node
+@node(asks=agreeing_director)
 async def agree_on_facts(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Revise the account in view of what patient and examiner said on the conflicts."""
     return {"facts": await _ask(agreeing_director, state, runtime.context, "agreed_facts")}

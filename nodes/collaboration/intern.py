@@ -178,7 +178,7 @@ def last_report_stands(state: ConferenceState) -> dict[str, Any]:
     return {"statements": [one.model_copy(update={"round": state.get("round", 0), "reasoning": ""}) for one in last]}
 
 
-@member(last_report_stands)
+@member(last_report_stands, asks=intern)
 async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Subject) -> dict[str, Any]:
     """Ask one intern for the report of this round, in view of all earlier statements and of the disputes.
 

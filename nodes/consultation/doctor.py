@@ -225,7 +225,7 @@ def thinking(role: Role[DoctorTurn]) -> Role[ReasonedTurn]:
     return role.at(role.stage, ReasonedTurn, offline=offline_rule, speech=None)
 
 
-@node
+@node(asks=lambda context, consultation=False: DOCTORS[stage_of_doctor(context, consultation)])
 async def question(state: DoctorState, runtime: Runtime[Context], consultation: bool = False) -> dict[str, Any]:
     """Ask the doctor for the next turn; in a consultation it may order examinations.
 

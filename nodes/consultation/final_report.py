@@ -162,7 +162,7 @@ def case_report_by_neighbours(view: ReportView) -> CaseReport:
     return CaseReport(person="", present_illness=five_parts.symptoms, past_history="", **rest)
 
 
-@node
+@node(asks=reporter)
 async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask the doctor for the final report on the findings of the consultation."""
     chart = chart_of_doctor(state, TREATMENT.name, runtime.context, consultation=True)

@@ -127,7 +127,7 @@ patient = Role(
 )
 
 
-@node
+@node(asks=patient)
 async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask for the patient's reply; it is the last once the tests to confirm a suspected disease are named.
 

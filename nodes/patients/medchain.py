@@ -63,7 +63,7 @@ patient = Role(
 )
 
 
-@node
+@node(asks=patient)
 async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask for the patient's reply to the doctor's last turn."""
     dialogue = state["dialogue"]

@@ -129,7 +129,7 @@ whole_author = Role(
 direct_author = Role("dialogue_writer", "reconstruction", "reconstruction/direct", DirectDialogue, what_the_note_tells)
 
 
-@node
+@node(asks=section_author)
 async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write the next section of the plan, or rewrite the last if gates object to it or it could not be parsed."""
     context, note, plan = runtime.context, state["note"], state["plan"]
@@ -161,7 +161,7 @@ async def write_section(state: WritingState, runtime: Runtime[Context]) -> dict[
     return {"sections": written, "section": state["section"] + 1, "revisions": 0, "objections": []}
 
 
-@node
+@node(asks=whole_author)
 async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write the whole dialogue in one answer, as in the paper."""
     context, note = runtime.context, state["note"]
@@ -171,7 +171,7 @@ async def write_whole(state: WritingState, runtime: Runtime[Context]) -> dict[st
     return {"sections": answer.sections}
 
 
-@node
+@node(asks=direct_author)
 async def write_directly(state: WritingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Write the whole dialogue from the note alone, as in the comparison of Figure 10."""
     context, note = runtime.context, state["note"]

@@ -144,7 +144,7 @@ _KNOWLEDGE = {"clinichat": ClinicalKnowledge, "medchain": MedChainKnowledge}
 expert = Role("clinical_expert", "reconstruction", "reconstruction/knowledge", ClinicalKnowledge, knowledge_of_the_note)
 
 
-@node
+@node(asks=expert)
 async def prepare_knowledge(state: NoteState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Infer the knowledge from the note once, before the interview is written, so that its author need not."""
     note = state["note"]

@@ -106,7 +106,7 @@ reader = Role(
 )
 
 
-@node
+@node(asks=reader)
 async def read_dialogue(state: ReadingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Compare the finished dialogue with its note, turn by turn, and record the objections.
 

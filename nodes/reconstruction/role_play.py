@@ -117,7 +117,7 @@ patient = Role(
 )
 
 
-@node
+@node(asks=physician)
 async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Take the physician's next turn; it is the last if the physician ends, or the turns are used up."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]
@@ -129,7 +129,7 @@ async def physician_speaks(state: PlayState, runtime: Runtime[Context]) -> dict[
     return {"spoken": turn.text, "dialogue_ended": ended}
 
 
-@node
+@node(asks=patient)
 async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Take the patient's reply."""
     context, note, exchanges = runtime.context, state["note"], state["exchanges"]

@@ -60,7 +60,7 @@ decision_maker: Role[Any] = Role(
 solo_doctor: Role[Any] = Role("solo", "", "strategies/solo", Decision, offline=_revisable(follow_most), stages=STAGES)
 
 
-@node
+@node(asks=decision_maker)
 async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Decide by the reports or proposals; without an earlier vote or comparison, the decision counts as not judged."""
     view = DecisionMakerView(
@@ -71,7 +71,7 @@ async def decide_by_reports(state: PanelState, runtime: Runtime[Context], stage:
     return await _decide(decision_maker, view, state, runtime.context)
 
 
-@node
+@node(asks=solo_doctor)
 async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Let one doctor decide in one call: the simplest strategy, and MDAgents' for cases of low complexity."""
     return await _decide(solo_doctor, case_view(state, stage, runtime.context), state, runtime.context)

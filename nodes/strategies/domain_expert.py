@@ -88,13 +88,13 @@ weigher = Role(
 voter = Role("expert", "", "strategies/vote", Verdict, offline=accept_if_half_is_shared, seats=SEATS, stages=STAGES)
 
 
-@member()
+@member(asks=analyst)
 async def analyse(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one expert for an analysis of the question."""
     return await _ask_for_analysis(analyst, state, runtime.context, stage)
 
 
-@member()
+@member(asks=weigher)
 async def weigh_options(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one expert for an analysis of the options, in view of the analyses of the question."""
     return await _ask_for_analysis(weigher, state, runtime.context, stage)
@@ -121,7 +121,7 @@ async def _ask_for_analysis(role: Role[Any], state: PanelState, context: Context
     }
 
 
-@member()
+@member(asks=voter)
 async def vote(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one expert to vote on the joint report, and what would have to change in it."""
     case = case_view(state, stage, runtime.context)

@@ -91,7 +91,7 @@ proposer: Role[Any] = Role(
 talker = Role("expert", "", "strategies/talk", Messages, offline=tell_who_differs, seats=MOST_EXPERTS, stages=STAGES)
 
 
-@member()
+@member(asks=proposer)
 async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one member for a proposal, in view of the last ones, the talk and the moderator's remarks."""
     view, round_, seat = _view(state, runtime.context, stage), state.get("discussion_round", 0), state["seat"]
@@ -101,7 +101,7 @@ async def propose(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     return {"opinions": [proposal.as_opinion(round_, seat)]}
 
 
-@member()
+@member(asks=talker)
 async def talk(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one member what to say to which colleagues in this turn."""
     view, round_, seat = _view(state, runtime.context, stage), state["discussion_round"], state["seat"]

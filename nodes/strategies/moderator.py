@@ -72,7 +72,7 @@ complexity_check = Role(
 moderator = Role("moderator", "", "strategies/feedback", Remarks, offline=name_the_differences, stages=STAGES)
 
 
-@node
+@node(asks=complexity_check)
 async def check_complexity(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Rate the complexity as low, moderate or high; the record of the stage shows it."""
     view = case_view(state, stage, runtime.context)
@@ -93,7 +93,7 @@ async def compare(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     return {"minutes": [*state.get("minutes", []), entry], "discussion_round": round_ + 1, "ended": ended}
 
 
-@node
+@node(asks=moderator)
 async def remark(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask the moderator for remarks to a group that disagrees."""
     case = case_view(state, stage, runtime.context)

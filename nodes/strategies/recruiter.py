@@ -103,7 +103,7 @@ group_recruiter = Role("recruiter", "", "strategies/form_group", Group, offline=
 team_recruiter = Role("recruiter", "", "strategies/form_teams", Teams, offline=assessment_and_review, stages=STAGES)
 
 
-@node
+@node(asks=recruiter)
 async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the experts for the question and, side by side, those for the options of a closed list."""
     context = runtime.context
@@ -115,7 +115,7 @@ async def recruit(state: PanelState, runtime: Runtime[Context], stage: Stage) ->
     return dict(zip(("experts", "weighing"), panels, strict=False))
 
 
-@node
+@node(asks=lambda context, stage: [recruiter] if context.specialties == "recruited" else [])
 async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the specialists of a stage's own group for the stage's decision (MedChain, 4.1.1)."""
     context = runtime.context
@@ -125,7 +125,7 @@ async def recruit_group(state: StageState, runtime: Runtime[Context], stage: Sta
     return {"specialists": [colon.join(filter(None, (expert.domain, expert.focus))) for expert in named.experts]}
 
 
-@node
+@node(asks=recruiter)
 async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the experts for what the analyses propose; those for the options of a closed list are there already."""
     analyses = state.get("analyses", [])
@@ -138,7 +138,7 @@ async def recruit_for_options(state: PanelState, runtime: Runtime[Context], stag
     return {"weighing": panel.experts}
 
 
-@node
+@node(asks=group_recruiter)
 async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the experts of a group, with who reports to whom."""
     view = RecruiterView(**vars(case_view(state, stage, runtime.context)), most=MOST_EXPERTS)
@@ -146,7 +146,7 @@ async def form_group(state: PanelState, runtime: Runtime[Context], stage: Stage)
     return {"members": in_order(group.experts)}
 
 
-@node
+@node(asks=team_recruiter)
 async def form_teams(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Recruit the teams of experts."""
     view = RecruiterView(**vars(case_view(state, stage, runtime.context)), most=MOST_EXPERTS)

@@ -95,7 +95,7 @@ leader = Role("leader", "", "strategies/assign", Assignments, offline=each_by_fo
 report_writer = Role("writer", "", "strategies/synthesise", ReportText, offline=most_proposed, stages=STAGES)
 
 
-@node
+@node(asks=leader)
 async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Start the next team: its leader gives each other member a task; a team of one needs none."""
     team = state.get("team", 0) + 1
@@ -110,7 +110,7 @@ async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
     return {"team": team, "tasks": answer.tasks}
 
 
-@node
+@node(asks=report_writer)
 async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask for the joint report of the panel, or of one team; a panel whose report stays as it was has ended."""
     case = case_view(state, stage, runtime.context)

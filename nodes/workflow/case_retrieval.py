@@ -51,7 +51,7 @@ def words_as_told(state: Findings) -> dict[str, Any]:
     return {"symptoms": read_chart(state, DIAGNOSIS.name, None).patients_words}
 
 
-@member(words_as_told)
+@member(words_as_told, asks=refiner)
 async def refine(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Describe the symptoms that the patient has told so far."""
     chart = read_chart(state, DIAGNOSIS.name, runtime.context.language)

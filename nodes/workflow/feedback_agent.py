@@ -58,7 +58,7 @@ def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
     return judges_after(stage) if context.feedback == "downstream" else (stage.part,)
 
 
-@member()
+@member(asks=feedback_agent)
 async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one physician whether the decision can be built on."""
     context = runtime.context

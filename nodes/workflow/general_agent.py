@@ -126,7 +126,7 @@ def specialty_of(seat: int, chart: Chart, context: Context, specialists: Sequenc
     return label(specialties[(seat - 1) % len(specialties)], chart.language) if specialties else ""
 
 
-@member()
+@member(asks=general_agent)
 async def discuss(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one general agent for its proposal."""
     context = runtime.context

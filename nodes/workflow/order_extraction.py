@@ -48,7 +48,7 @@ def items_by_name(view: DialogueView) -> ExtractedOrders:
 extraction_agent = Role("extraction", "history_taking", "medchain/extraction", ExtractedOrders, offline=items_by_name)
 
 
-@node
+@node(asks=extraction_agent)
 async def extract_orders(state: Findings, runtime: Runtime[Context]) -> dict[str, Any]:
     """Extract the orders from the dialogue (MedChain, A.2.2: how the benchmark scores single agents)."""
     language = state["presentation"].language

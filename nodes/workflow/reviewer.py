@@ -57,7 +57,7 @@ def what_most_neighbours_had(view: ReviewView) -> MissingExaminations:
 reviewer = Role("reviewer", "diagnosis", "medchain/reviewer", MissingExaminations, offline=what_most_neighbours_had)
 
 
-@node
+@node(asks=reviewer)
 async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Name the missing examinations, if any; items that were ordered before are ignored."""
     context = runtime.context

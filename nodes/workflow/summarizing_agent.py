@@ -66,7 +66,7 @@ summarizing_agent: Role[Any] = Role(
 )
 
 
-@node
+@node(asks=summarizing_agent)
 async def decide(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Make the group's decision; a single agent's proposal is taken as it is, without a further call.
 

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
 from llm import Role, ask
+from nodes.node import node
 from scoring.clini_eval.points import LEAVES, MAINS
 from scoring.clini_eval.rules import findings_of
 
@@ -93,6 +94,7 @@ senior_physician = Role(
 )
 
 
+@node(asks=senior_physician)
 async def demonstrate(state: CliniEvalInput, runtime: Runtime[Any]) -> dict[str, Any]:
     """Ask the senior physician what an ideal interview on the note gathers and concludes.
 

@@ -10,6 +10,7 @@ from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
 from cases.vocabulary import Language
 from llm import ModelSettings, Role, Trace, ask, merge_traces
+from nodes.node import node
 from prompts import load_words, said
 from scoring.clini_eval.demonstration import CliniEvalInput, Demonstration, demonstrate
 from scoring.clini_eval.points import LEAVES, CliniEvalScores, ComparedPoint, Comparison, JudgedPoints, Leaf, Points
@@ -112,6 +113,7 @@ scoring: Role[Points] = Role(
 summing_up = Role("clinical_instructor", "clini_eval.summary", "clini_eval/summary", Summary, offline=sum_up)
 
 
+@node(asks=comparing)
 async def compare(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
     """Make the subjective assessment, point by point.
 
@@ -123,6 +125,7 @@ async def compare(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any
     return {"comparison": await ask(comparing, view, settings, language=dialogue.language, place=dialogue.id)}
 
 
+@node(asks=scoring)
 async def give_points(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
     """Give the 34 scores: a judge gives all of them, none beyond its maximum; the rules only those they can count.
 
@@ -137,6 +140,7 @@ async def give_points(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str,
     return {"scores": CliniEvalScores(leaves=points.by_leaf, unscored=unscored, comparison=comparison)}
 
 
+@node(asks=summing_up)
 async def summarise(state: CliniEvalState, runtime: Runtime[Any]) -> dict[str, Any]:
     """Add a summary of both assessments to the scores.
 
@@ -161,7 +165,7 @@ async def score_clini_eval(dialogue: Dialogue, settings: ModelSettings) -> Clini
     """
     state: Any = {"dialogue": dialogue}
     for step in (demonstrate, compare, give_points, summarise):
-        state |= await step(state, Runtime(context=settings))
+        state |= await step.function(state, Runtime(context=settings))
     scores: CliniEvalScores = state["scores"]
     return scores
 

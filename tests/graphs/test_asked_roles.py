@@ -1,8 +1,9 @@
-"""What a graph asks is found wherever somebody else's package asks it."""
+"""A node says which roles it asks: these have models, and no other is asked."""
 
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +11,38 @@ import pytest
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
+from cases.registry import GivenError, RegistryError
 from graphs.asked_roles import keys_asked
 from graphs.contexts import CONTEXTS, patient_context, stage_context
 from graphs.one_stage import stage_by_itself
 from graphs.patient_turn import patient_turn_of
-from llm import Role
+from llm import Role, ask, role
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Turn
 from nodes.state.patient_side import PatientSideState
+from prompts import folders
 
 ASKED = tomllib.loads(Path(__file__).with_name("asked_roles.toml").read_text("utf-8"))
 FILES = {
     "__init__.py": "",
-    "roles.py": "import wardround as wr\nshy = wr.Role('shy', 'ward', 'mine/shy', wr.Turn, offline=print)\n",
-    "asking.py": "from . import roles\n\nasync def asked(context): return await roles.shy(context)\n",
+    "roles.py": (
+        "import wardround as wr\n\n"
+        "def turn(view): return wr.Turn(speaker='patient', text='Hm.')\n\n"
+        "shy, bold = [wr.Role(name, 'ward', 'mine/shy', wr.Turn, offline=turn) for name in ('shy', 'bold')]\n"
+    ),
     "nodes.py": (
-        "import wardround as wr\nfrom . import asking\n\n"
-        "@wr.node\nasync def reply(state: wr.PatientSideState, runtime): return await asking.asked(runtime)\n"
+        "import wardround as wr\nfrom . import roles\n\n"
+        "async def plain(state: wr.PatientSideState, runtime): return await wr.ask(roles.shy, None, runtime.context, "
+        "language='en')\n\n"
+        "silent, declared = wr.node(plain), wr.node(plain, asks=roles.shy)\n"
     ),
 }
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(role, "_declared", dict(role._declared))
     for name, text in FILES.items():
         (tmp_path / "their_ward" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "their_ward" / name).write_text(text, "utf-8")
@@ -45,53 +54,68 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         del sys.modules[name]
 
 
-def test_a_role_in_another_module_of_the_same_package_is_a_key_of_the_model_map(package: Any) -> None:
-    builder = StateGraph(PatientSideState, context_schema=Context).add_node(package.reply).add_edge(START, "reply")
-    assert keys_asked(builder.compile(), Context()) == {"shy", "ward.shy"}
+@dataclass(frozen=True)
+class View:
+    """A view without fields."""
+
+
+@pytest.fixture
+def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(role, "_declared", dict(role._declared))
+    monkeypatch.setattr(folders, "_added", [tmp_path])
+    (tmp_path / "en/mine").mkdir(parents=True)
+    (tmp_path / "en/mine/shy.md").write_text("---\nvariables: []\n---\n# system\n# user\nSpeak.\n", "utf-8")
 
 
 def _graph(asking: Any) -> Any:
     return StateGraph(PatientSideState, context_schema=Context).add_node("one", asking).add_edge(START, "one").compile()
 
 
-def _roles(*names: str) -> list[Role[Any]]:
-    return [Role(name, "ward", "mine/shy", Turn, offline=print) for name in names]
+def _keys(asking: Any) -> set[str]:
+    return keys_asked(_graph(asking), Context())
 
 
-def test_roles_of_a_list_are_keys_of_the_model_map() -> None:
-    debaters = _roles("proponent", "opponent")
-
-    @node
-    async def speak(state: PatientSideState, runtime: Runtime[Context]) -> Any:
-        return debaters[0]
-
-    assert keys_asked(_graph(speak), Context()) == {"proponent", "ward.proponent", "opponent", "ward.opponent"}
+def test_a_node_of_ones_own_that_declares_nothing_may_ask_any_role_of_its_package(package: Any) -> None:
+    assert _keys(package.declared) == {"shy", "ward.shy"}
+    assert _keys(package.silent) == _keys(package.plain) == {"shy", "ward.shy", "bold", "ward.bold"}
 
 
-def test_roles_of_a_graph_that_a_node_calls_are_keys_of_the_model_map() -> None:
-    (arbiter,) = _roles("arbiter")
+def _say(view: Any) -> Turn:
+    return Turn(speaker="patient", text="Hm.")
 
-    @node
-    async def decide(state: PatientSideState, runtime: Runtime[Context]) -> Any:
-        return arbiter, outer  # which calls this graph in turn
 
-    inner = _graph(decide)
+def _role(name: str) -> Role[Turn]:
+    return Role(name, "ward", "mine/shy", Turn, offline=_say)
 
-    @node
+
+async def speak(state: PatientSideState, runtime: Runtime[Context], whom: str = "shy") -> Any:
+    turn = await ask(_role(whom), View(), runtime.context, language="en")
+    return {"dialogue": [turn]}
+
+
+def test_a_role_that_the_node_has_not_declared_is_not_asked(prompt: None) -> None:
+    for asks in (_role("shy"), [_role("bold"), _role("shy")], lambda context, whom: [_role(whom)]):
+        assert _graph(node(speak, asks=asks).at(whom="shy")).invoke({"dialogue": []})["dialogue"]
+    for asks in (_role("bold"), []):
+        with pytest.raises(GivenError, match=r"the node asks the role 'shy', but does not declare it: @wr.node"):
+            _graph(node(speak, asks=asks)).invoke({"dialogue": []})
+
+
+def test_a_node_that_runs_a_graph_declares_it_for_all_that_it_asks(prompt: None) -> None:
+    inner = _graph(node(speak, asks=_role("shy")))
+
+    @node(asks=[_role("bold"), inner])
     async def call(state: PatientSideState, runtime: Runtime[Context]) -> Any:
         return await inner.ainvoke(state, context=runtime.context)
 
-    outer = _graph(call)
-    assert keys_asked(outer, Context()) == {"arbiter", "ward.arbiter"}
+    assert _keys(node(call.function, asks=inner)) == {"shy", "ward.shy"}
+    assert _keys(call) == {"shy", "ward.shy", "bold", "ward.bold"}
+    assert _graph(call).invoke({"dialogue": []})["dialogue"]
 
 
-def test_a_role_of_a_node_without_our_decorator_is_a_key_of_the_model_map() -> None:
-    (shy,) = _roles("shy")
-
-    async def question(state: PatientSideState, runtime: Runtime[Context]) -> Any:  # named as a node of ours is
-        return shy
-
-    assert keys_asked(_graph(question), Context()) == {"shy", "ward.shy"}
+def test_what_is_no_role_cannot_be_declared() -> None:
+    with pytest.raises(RegistryError, match=r"node 'speak': asks = 'shy'; expected a wr\.Role or a compiled graph"):
+        node(speak, asks="shy")  # type: ignore[call-overload]
 
 
 def _context(graph: str) -> Any:

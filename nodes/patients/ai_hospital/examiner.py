@@ -77,7 +77,7 @@ reception = Role("examiner", "ai_hospital.request", "ai_hospital/request", Parse
 examiner = Role("examiner", "ai_hospital.outcomes", "ai_hospital/outcomes", Outcomes, offline=read_out)
 
 
-@node
+@node(asks=reception)
 async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
     """First step: find the examinations that the patient's request names, if the doctor named them too."""
     language = state["presentation"].language
@@ -89,7 +89,7 @@ async def parse_request(state: HeardState, runtime: Runtime[Context]) -> dict[st
     return {"requested_items": list(dict.fromkeys(items))}
 
 
-@node
+@node(asks=examiner)
 async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Second step: report the results of the named examinations; without any, dismiss the request without a call.
 

@@ -100,7 +100,7 @@ messenger: Role[Any] = patient.at(
 )
 
 
-@node
+@node(asks=patient)
 async def reply(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask for the patient's reply to the doctor's last turn, to the doctor or to the examiner."""
     words = await _speak(patient, state, runtime.context)
@@ -109,7 +109,7 @@ async def reply(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dic
     return {"dialogue": [*state["dialogue"], turn], "dialogue_ended": ended}
 
 
-@node
+@node(asks=messenger)
 async def relay(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Let the patient tell the doctor what the examiner said, and hand over the pictures."""
     examined = state["dialogue"][-1]

@@ -59,7 +59,7 @@ def plain_profile(view: ProfileView) -> Profile:
 profile_author = Role("patient_profile", "ai_hospital", "ai_hospital/profile", Profile, offline=plain_profile)
 
 
-@node
+@node(asks=profile_author)
 async def introduce(state: ProfileState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask for the profile, and let the patient open the dialogue with its statement."""
     language = state["presentation"].language

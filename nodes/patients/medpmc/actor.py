@@ -86,7 +86,7 @@ actor = Role(
 )
 
 
-@node
+@node(asks=actor)
 async def act(state: ActorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Rewrite the patient's last turn in the persona's manner; the plain words are kept in ``plain``."""
     context, presentation, dialogue = runtime.context, state["presentation"], state["dialogue"]

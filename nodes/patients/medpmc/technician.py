@@ -63,7 +63,7 @@ async def ask_back(state: HeardState, runtime: Runtime[Context]) -> dict[str, An
     return {"dialogue": [*dialogue[:-1], advised, Turn(speaker="examiner", addressee="doctor", text=words)]}
 
 
-@node
+@node(asks=order_desk)
 async def take_order(state: HeardState, runtime: Runtime[Context]) -> dict[str, Any]:
     """First step: find the examinations that the doctor's words name, if any.
 
@@ -112,7 +112,7 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     }
 
 
-@node
+@node(asks=technician)
 async def report_results(state: ResultsState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Third step: tell the doctor the results in words, without a persona's manner."""
     dialogue, language = state["dialogue"], state["presentation"].language

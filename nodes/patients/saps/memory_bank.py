@@ -85,7 +85,7 @@ def requirement_of(action: Action | None, language: Language) -> str:
     return load_prompt("saps/requirements", language).render({"action": action or ""})[1]
 
 
-@node
+@node(asks=memory_bank)
 async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Release the facts that the action allows, and file them with the action in the trace.
 

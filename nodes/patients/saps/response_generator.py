@@ -95,7 +95,7 @@ response_generator = Role(
 )
 
 
-@node
+@node(asks=response_generator)
 async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Reply to the doctor's last turn."""
     dialogue, language = state["dialogue"], state["presentation"].language

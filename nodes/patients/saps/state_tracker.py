@@ -153,7 +153,7 @@ def _before(dialogue: Sequence[Turn], context: Context) -> list[Turn]:
     return [*dialogue[:-1]] if context.tracker_context == "dialogue" else []
 
 
-@node
+@node(asks=kind_tracker)
 async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bool = True) -> dict[str, Any]:
     """Step 1: inquiry, advice, demand, other topic or conclusion. The doctor's first turn is the initialization.
 
@@ -184,7 +184,7 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
     return {"kind": kind, "action": whole} if whole else {"kind": kind}
 
 
-@node
+@node(asks=specificity_tracker)
 async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Step 2: specific or ambiguous."""
     dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
@@ -193,7 +193,7 @@ async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> d
     return {"action": AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
 
 
-@node
+@node(asks=coverage_tracker)
 async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Step 3: effective if the record covers it, else ineffective.
 

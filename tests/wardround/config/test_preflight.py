@@ -35,12 +35,12 @@ def say(view: View) -> Reply:
     return Reply(text="Hm.")
 
 
-@node
+SHY: Role[Reply] = Role("shy_patient", "history_taking", "mine/shy", Reply, offline=say)
+
+
+@node(asks=SHY)
 async def answer(state: PatientSideState, runtime: Runtime[Context]) -> dict[str, Any]:
     return {"reply": await ask(SHY, View("?"), runtime.context, language="en")}
-
-
-SHY: Role[Reply] = Role("shy_patient", "history_taking", "mine/shy", Reply, offline=say)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prom
     prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
     twin: Role[Reply] = Role("shy_patient", "history_taking", "mine/bold", Reply, offline=say)
 
-    @node
+    @node(asks=twin)
     async def follow(state: PatientSideState, runtime: Runtime[Context]) -> dict[str, Any]:
         return {"reply": await ask(twin, View("?"), runtime.context, language="en")}
 

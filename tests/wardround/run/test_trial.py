@@ -98,6 +98,15 @@ def test_a_strategys_fault_is_told_before_a_model_is_asked_at_whichever_stage_it
     assert told in said and said.startswith("dentistry-05, rehearsed by rule before a model is asked: ")
 
 
+def test_a_node_that_asks_what_it_does_not_declare_is_told_before_a_model_is_asked(tmp_path: Path) -> None:
+    decide = "return {'decision': await ask_at_stage(doctor, wr.case_view(state, stage, runtime.context), state, "
+    source = ALONE.format(name="undeclared", decide=f"{decide}runtime.context)}}")
+    load(tmp_path, source.replace("@wr.node", "@wr.node(asks=[])"))
+    with FakeServer() as server:
+        said = refused(short(server, limit=1, strategy="undeclared"), server, tmp_path / "out")
+    assert "the node asks the role 'lone_doctor', but does not declare it: @wr.node(asks=...) (plug-in" in said
+
+
 def test_a_strategy_that_always_recalls_finds_nothing_where_retrieval_is_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
