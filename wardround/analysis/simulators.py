@@ -43,6 +43,11 @@ class Trial:
     # items (and questions) without an answer, with the reason
     failures: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def unanswered(self) -> list[str]:
+        """What has no answer, and why, one sentence each."""
+        return [f"{place}: no answer: {reason}" for place, reason in self.failures.items()]
+
     async def play(self, items: Sequence[SimulatorItem], patient: str, setting: str = "") -> list[Played]:
         """Have a patient answer every item; an item without an answer is recorded as a failure, and left out."""
 

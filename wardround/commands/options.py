@@ -45,6 +45,13 @@ def a_folder(param: typer.CallbackParam, given: Path | None) -> Path | None:
     return given
 
 
+def out_folder(given: Path | None) -> Path | None:
+    """Refuse a folder of ``--out`` that cannot be written; for callers from Python too, as a validator of the type."""
+    if given is not None:
+        check_folder("--out", given)
+    return given
+
+
 def a_file(given: Path | None) -> Path | None:
     """Refuse a file that cannot be written."""
     if given is not None:

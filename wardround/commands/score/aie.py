@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import AfterValidator
 
 from cases.vocabulary import Language
 from llm import ModelSettings
@@ -18,7 +19,7 @@ from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_folder
+from wardround.commands.options import out_folder
 from wardround.commands.score.choices import (
     OWN,
     FromRecords,
@@ -101,8 +102,8 @@ def aie(
             "--out",
             metavar="DIR",
             help="Write Table 2 or 3 and Figures 6b to 6d to this directory.",
-            callback=a_folder,
         ),
+        AfterValidator(out_folder),
     ] = None,
 ) -> Scores:
     """Score doctors by the ten metrics of AIE.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import AfterValidator
 
 from cases.dialogues import Dialogue
 from scoring.asking import ask_each
@@ -80,8 +81,8 @@ def clini_eval(
             "--details",
             metavar="FILE",
             help="Write the points, assessment and summary of each dialogue to this file, as JSON lines.",
-            callback=a_file,
         ),
+        AfterValidator(a_file),
     ] = None,
 ) -> Scores:
     """Score interviews by Clini-Eval (CliniChat).

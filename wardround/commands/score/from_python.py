@@ -4,19 +4,16 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
 
-from pydantic import ValidationError, validate_call
+from pydantic import ValidationError
 
 from cases.validation import in_a_line, nearest
-from wardround.analysis.rescoring import judged_with
 from wardround.commands.exit_codes import Refusal
 from wardround.commands.score import scoring_functions
-from wardround.commands.score.output import Scores, content_of
-from wardround.config.command_line import parse_call_settings
+from wardround.commands.score.output import content_of, scored
 from wardround.config.experiment import ConfigurationError
 
 Returned = TypeVar("Returned")
@@ -54,14 +51,12 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
         raise ConfigurationError(f"{sources[1]}: suite {suite!r} takes one source")
     given = {first[0]: list(sources) if get_origin(first[1]) is list else sources[0]} if sources else {}
     try:
-        with judged_with(asked_with := parse_call_settings(settings)) as meter:
-            scores: Scores = _outside_a_loop(partial(validate_call(score), **given, **options))
+        scores = _outside_a_loop(partial(scored, score, settings, **given, **options))
     except ValidationError as error:
         raise ConfigurationError(f"suite {suite!r}: {in_a_line(error)}") from error
     except Refusal as refusal:
         raise ConfigurationError(str(refusal)) from refusal
-    found = content_of(replace(scores, settings=asked_with, spent=meter.spent))
-    return {**found, "notes": list(scores.notes)}
+    return {**content_of(scores), "notes": list(scores.notes)}
 
 
 def _outside_a_loop(function: Callable[[], Returned]) -> Returned:

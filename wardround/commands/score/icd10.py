@@ -21,6 +21,7 @@ from wardround.commands.score.output import (
     ModeOption,
     Scores,
     as_wrong_table,
+    unanswered,
 )
 from wardround.commands.score.report_cases import (
     ReferenceOption,
@@ -30,7 +31,6 @@ from wardround.commands.score.report_cases import (
     read_report_cases,
 )
 from wardround.commands.score.transcripts import JudgeOption, checked_models
-from wardround.printing import counted
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.tables.ai_hospital import is_english, language_name
@@ -90,8 +90,7 @@ def icd10(
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
     metrics = {"#": predicted_entities(diseases), **rules[mode_rule].columns}
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
-    if failures:
-        notes.append(f"Left out: {counted(len(failures), 'case')} in which the splitter failed ({failures[0]}).")
+    notes += unanswered(failures, "case", "in which the splitter failed")
     tables = [_by_rule(rules, f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)")]
     if run and sound and (failed := _failed_cases(run)):
         without, _ = _split(failed, splitter, term_list, judge)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from pydantic import validate_call
 from rich.console import Console
 from rich.text import Text
 
@@ -93,6 +94,17 @@ class Scores:
         return self.answered[name].n / max(self.metrics[name].n, 1)
 
 
+def scored(score: Callable[..., Scores], settings: Sequence[str], /, **options: Any) -> Scores:
+    """Call a scoring function; its scores also say with which settings of calls models were asked, and what they used.
+
+    Raises:
+        ValidationError: an option has another type.
+    """
+    with judged_with(asked_with := parse_call_settings(settings)) as meter:
+        scores: Scores = validate_call(score)(**options)
+    return replace(scores, settings=asked_with, spent=meter.spent)
+
+
 def command(score: Callable[..., Scores]) -> Callable[..., None]:
     """Make a command of a scoring function: its parameters become options, and ``--json`` and ``--set`` are added.
 
@@ -112,15 +124,14 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
     @functools.wraps(score)
     def run(*, json_file: Path | None, settings: list[str] | None = None, **options: Any) -> None:
         try:
-            with judged_with(asked_with := parse_call_settings(settings or [])) as meter:
-                scores = score(**options)
+            scores = scored(score, settings or (), **options)
         except RunStoppedError as error:  # there is no run to resume: a judge's server refuses all questions
             refuse(str(error))
         except KeyboardInterrupt:
             kept = "what neither a cache nor options.jsonl holds is asked again next time"
             echo(f"interrupted; no scores were written, and {kept}", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        show(replace(scores, settings=asked_with, spent=meter.spent), json_file)
+        show(scores, json_file)
         if scores.failed:
             raise typer.Exit(SOME_FAILED)
 
@@ -236,9 +247,9 @@ def as_wrong_table(bounds: Mapping[str, Estimate]) -> list[ExtraTable]:
     return [ExtraTable("Failed as wrong (a lower bound)", ("metric", "mean", "n"), rows)] if rows else []
 
 
-def unanswered(reasons: Sequence[str]) -> list[str]:
-    """Note how many questions got no answer, with the first reason; empty if none."""
-    return [f"Left out: {counted(len(reasons), 'question')} without an answer ({reasons[0]})."] if reasons else []
+def unanswered(reasons: Sequence[str], thing: str = "question", what: str = "without an answer") -> list[str]:
+    """Note how many questions got no answer (or other things lack what), with the first reason; empty if none."""
+    return [f"Left out: {counted(len(reasons), thing)} {what} ({reasons[0]})."] if reasons else []
 
 
 def asked_of_rules(*asked: tuple[str, str | None]) -> list[str]:

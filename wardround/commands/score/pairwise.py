@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import AfterValidator
 
 from cases.importers.source import Source
 from cases.text.words import language_of
@@ -22,7 +23,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_folder, separated
+from wardround.commands.options import out_folder, separated
 from wardround.commands.score.aie import read_kept
 from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed
 from wardround.commands.score.compared import cell
@@ -100,8 +101,8 @@ def aie_pairwise(
             "--out",
             metavar="DIR",
             help="Write win rates, correlations and figures to this directory.",
-            callback=a_folder,
         ),
+        AfterValidator(out_folder),
     ] = None,
 ) -> Scores:
     """Compare doctors in pairs, as in AIE.

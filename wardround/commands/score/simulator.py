@@ -142,7 +142,7 @@ def simulator(
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
     tables = [_judgement_table(metrics)] if judged == "medpmc" else _tracked(played or [], trial.cases)
     notes = judged_by_rules(judgement.judges, context, trial.cases.values()) or _notes(patient)
-    notes += [f"{item}: no answer: {reason}" for item, reason in trial.failures.items()]
+    notes += trial.unanswered
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import AfterValidator
 
 from cases import Case, load_cases
 from cases.text.words import language_of
@@ -31,7 +32,7 @@ from wardround.analysis.simulator_tests import (
 )
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_folder, check_file, check_folder
+from wardround.commands.options import check_file, check_folder, out_folder
 from wardround.commands.score.output import (
     Scores,
     of_each,
@@ -58,8 +59,8 @@ OutFolder = Annotated[
         "--out",
         metavar="DIR",
         help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
-        callback=a_folder,
     ),
+    AfterValidator(out_folder),
 ]
 
 
@@ -104,7 +105,7 @@ def played_tests(
     name += "" if context.tracker else WITHOUT_TRACKER
     if options.replies is not None:
         write_tests(options.replies, files[0], played)
-    notes = [f"{place}: no answer: {reason}" for place, reason in trial.failures.items()]
+    notes = trial.unanswered
     if short := lacking_dialogue(tests):
         patient_id, turn, _ = short[0]
         notes.append(
@@ -132,7 +133,7 @@ def played_runs(
             cases = {of_epoch(*result.key): run.case_of(*result.key) for result in run.results}
             trial = Trial({test.id: cases[test.id] for test in tests}, context)
             tests = run_alone(play_tests, trial, tests, patient)
-            notes += [f"{run.name}, {place}: no answer: {reason}" for place, reason in trial.failures.items()]
+            notes += [f"{run.name}, {each}" for each in trial.unanswered]
         if tests:
             player = patient if patient is None or context.tracker else f"{patient}{WITHOUT_TRACKER}"
             tests_by_name[run.name if player is None else f"{player}, {run.name}"] = tests

@@ -14,6 +14,7 @@ from tests.support.commands import wardround
 from tests.support.fake_server import FakeServer
 from wardround.analysis.notes import used_notes
 from wardround.commands.score import scoring_functions
+from wardround.config.experiment import ConfigurationError
 
 
 @pytest.fixture
@@ -44,6 +45,24 @@ def test_a_judge_is_asked_also_where_a_loop_is_running_as_in_a_notebook(tmp_path
     found = asyncio.run(inside())
     assert any(name.startswith("Judge: ") for name in found["metrics"])
     assert found["settings"] == {"timeout": 5} and any("--judge" in note for note in found["notes"])
+
+
+def test_a_file_and_a_folder_that_cannot_be_written_are_refused_before_a_judge_is_asked(
+    file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "occupied").write_text("")
+    beside = file.with_name("other.json")
+    beside.write_text(json.dumps(CHINESE), "utf-8")
+    with FakeServer() as server:
+        judge = f"openai:any@{server.base_url}"
+        for suite, options in (
+            ("aie", {"diagnose": judge, "out": tmp_path / "occupied"}),
+            ("aie-pairwise", {"judge": judge, "out": tmp_path / "occupied"}),
+            ("clini-eval", {"judge": [judge], "details": tmp_path / "occupied" / "details.jsonl"}),
+        ):
+            with pytest.raises(ConfigurationError, match=r"occupied: (cannot be created|file exists)"):
+                wr.score_transcripts(suite, file, beside, **options)
+    assert server.requests == []
 
 
 def test_what_the_judges_used_is_told_and_written(tmp_path: Path) -> None:
