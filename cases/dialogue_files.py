@@ -50,8 +50,7 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
     problem if these are in neither English nor Chinese.
     """
     source = Source(Path(path), unique_keys=True)
-    is_table = source.path.suffix.lower() in (".csv", ".tsv")
-    records = source.rows() if is_table else source.records(_is_dialogue)
+    records = source.rows() if source.is_table else source.records(_is_dialogue)
     found = [(record, dialogue) for record in records if (dialogue := _read(record))]
     problems = [problem for problem in source.problems if problem.severity == "error"]
     faulty = {problem.record for problem in problems}

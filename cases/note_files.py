@@ -110,13 +110,13 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
 
 def _records(source: Source) -> Iterator[Note]:
     """Yield the notes of a file of records, whose format is that of its first record."""
-    if (suffix := source.path.suffix.lower()) in (".csv", ".tsv"):
+    if source.is_table:
         rows = list(source.rows())
         first = rows[0].value if rows else None  # each row has all headings
         is_mts = isinstance(first, Mapping) and "section_text" in first
         yield from _read_all(rows, mts_note if is_mts else _plain)
         return
-    if suffix in (".xlsx", ".xls", ".ods"):
+    if source.path.suffix.lower() in (".xlsx", ".xls", ".ods"):
         source.error('is a spreadsheet; save it as "CSV UTF-8", with columns id and note')
         return
     # Read to detect the format, and again by the reader of that format. A text of its own is a note, one in a field of

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cases.readable import unpiped, unreadable
 
+TOO_LONG = "has more cells than the heading; quote a text that has the separator in it"  # of a row
 _PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")  # xlsx and zip, gzip, xls
 _REMEDY = "in the spreadsheet, save it as 'CSV UTF-8'"
 _QUOTED = re.compile(r'"[^"]*"')

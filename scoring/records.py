@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Config
 from cases import Problem
 from cases.importers.source import Source
 from cases.problems import WithProblems, validation_problems
-from cases.sheets import SheetError, sheet_rows
+from cases.sheets import TOO_LONG, SheetError, sheet_rows
 
 
 class ForeignModel(BaseModel):
@@ -141,7 +141,5 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
         for line, row in filled
         if len(row) <= len(names)
     ]
-    long = [
-        Problem(str(path), line, "", "has more fields than the header") for line, row in filled if row[len(names) :]
-    ]
+    long = [Problem(str(path), line, "", TOO_LONG) for line, row in filled if row[len(names) :]]
     return columns, rows, long

@@ -18,7 +18,7 @@ from cases.json_lines import are_records, noting_repeated, numbered_lines, objec
 from cases.pictures import picture_fault
 from cases.problems import Problem, Severity, WithProblems, validation_problems
 from cases.readable import kind_of_bytes, unpiped, unreadable
-from cases.sheets import SheetError, sheet_rows
+from cases.sheets import TOO_LONG, SheetError, sheet_rows
 from cases.text.sentences import entries_of
 from cases.vocabulary import Vocabulary
 
@@ -47,6 +47,11 @@ class Source:
     counted: dict[str, int] = field(default_factory=dict)  # by id, the last number that a case of the same id got
     reading: str = ""  # the name of the current record
     listed: set[str] = field(default_factory=set)  # names of the vocabularies that a warning has listed
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file is a table by its name, to be read by rows."""
+        return self.path.suffix.lower() in (".csv", ".tsv")
 
     def left_out(self, term: str, vocabulary: Vocabulary) -> str:
         """Return that a term is left out, with the one that was meant; all terms stand in the first warning alone."""
@@ -92,7 +97,7 @@ class Source:
         for number, (_, row) in enumerate(rows, 1):
             place = f"row {number}"
             if any(cell.strip() for cell in row[len(names) :]):
-                self.error("has more cells than the heading; quote a text that has the separator in it", place)
+                self.error(TOO_LONG, place)
                 continue
             self.reading = place
             yield Record(self, place, number, dict(zip_longest(names, row[: len(names)])))

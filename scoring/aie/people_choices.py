@@ -25,12 +25,11 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
     model1, model2 or tie. CSV: columns case, one, other, and one per aspect with win, lose or tie from the side of
     ``one``; rater is optional.
     """
-    path = Path(path)
+    source = Source(path := Path(path))
     found: list[Verdict] = []
-    problems: list[Problem] = []
+    problems = source.problems
     entries: Sequence[tuple[str, Any]]
-    is_sheet = path.suffix.lower() in (".csv", ".tsv")
-    if is_sheet:
+    if source.is_table:
         columns, entries, problems = read_sheet(path, _COLUMNS)
         problems += [
             Problem(str(path), "header", title, f"is not an aspect; known aspects: {', '.join(sorted(_KNOWN))}")
@@ -38,11 +37,9 @@ def read_choices(path: str | Path) -> tuple[list[Verdict], list[Problem]]:
             if title not in (*_COLUMNS, "rater") and _aspect(title) not in _KNOWN
         ]
     else:
-        source = Source(path)
         entries = [(record.name, record.value) for record in source.records()]
-        problems += source.problems
     for name, value in entries:
-        made = _of_row(value) if is_sheet else _of_record(value)
+        made = _of_row(value) if source.is_table else _of_record(value)
         if isinstance(made, tuple):
             problems.append(Problem(str(path), name, *made))
         elif made is not None:

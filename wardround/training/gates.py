@@ -7,7 +7,6 @@ five-fold cross-validation, so that nearly all real dialogues pass.
 """
 
 import argparse
-import csv
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +40,7 @@ from nodes.reconstruction.learned import HEADS, LONG_NOTE, RULES, WEIGHTS, WEIGH
 from nodes.reconstruction.parsed import ParsedDialogue, content_words
 from nodes.reconstruction.vectors import Rows
 from retrieval.token_vectors import each_token_vectors
+from scoring.records import read_sheet
 from wardround.training import alignment
 from wardround.training.fitting import fitted as logistic
 from wardround.training.fitting import keep
@@ -68,17 +68,16 @@ Labelled = tuple[Rows, list[bool]]
 def mts_dialogues(path: Path) -> list[Dialogue]:
     """Return the dialogues of MTS-Dialog; consecutive lines of one speaker become one turn."""
     found = []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for note, row in zip(read_notes(path), csv.DictReader(file), strict=True):
-            messages: list[Message] = []
-            for line in row["dialogue"].splitlines():
-                who, _, text = line.partition(":")
-                role = PHYSICIAN if who.strip() == "Doctor" else PATIENT
-                if text.strip() and messages and messages[-1].role == role:
-                    messages[-1] = Message(role=role, content=f"{messages[-1].content} {text.strip()}")
-                elif text.strip():
-                    messages.append(Message(role=role, content=text.strip()))
-            found.append(Dialogue(id=note.id, messages=messages, note=note.text))
+    for note, (_, row) in zip(read_notes(path), read_sheet(path, ("dialogue",))[1], strict=True):
+        messages: list[Message] = []
+        for line in row["dialogue"].splitlines():
+            who, _, text = line.partition(":")
+            role = PHYSICIAN if who.strip() == "Doctor" else PATIENT
+            if text.strip() and messages and messages[-1].role == role:
+                messages[-1] = Message(role=role, content=f"{messages[-1].content} {text.strip()}")
+            elif text.strip():
+                messages.append(Message(role=role, content=text.strip()))
+        found.append(Dialogue(id=note.id, messages=messages, note=note.text))
     return found
 
 

@@ -45,7 +45,7 @@ def test_the_authors_file_and_a_sheet_are_read_alike(tmp_path: Path) -> None:
         ("a.csv", "case,one,other,kind\n1,a,b,win\n2,a,b,win\n", "header, kind: is not an aspect"),
         ("a.csv", "case,one,other,total,total\n1,a,b,win,lose\n", "line 1, total: appears 2 times"),
         ("a.csv", "case,one,other,total\n1,a,a,win\n", "one: expected a case and two different doctors"),
-        ("a.csv", "case,one,other,total\n1,a,b,win,win\n", "line 2: has more fields than the header"),
+        ("a.csv", "case,one,other,total\n1,a,b,win,win\n", "line 2: has more cells than the heading; quote a text"),
         ("a.csv", "case,one,other,total\n", "contains no choices"),
         ("a.json", '[{"id": 1, "model1": {"model": "a"}}]', "model1.model: expected the names of two different"),
         ("a.json", '[{"id": 1, "model1": {"model": "a"}, "model2": {"model": "b"}, "result": "<model1>"}]', "result: "),
