@@ -8,7 +8,7 @@ from cases.vocabulary import AUXILIARY_ITEMS
 from nodes.offline.clinichat_physician import interview_to_the_plan
 from nodes.offline.interview import next_in_order, next_question
 from nodes.offline.places import usual_pictures
-from nodes.offline.votes import orders
+from nodes.offline.votes import Evidence, orders
 from nodes.state.chart import Chart, Turn
 from nodes.workflow.stages import STAGES, read_chart
 from prompts import load_words
@@ -153,5 +153,5 @@ def test_a_doctor_without_similar_cases_orders_a_ct_or_an_mri(language: Any, com
     door = OPEN.presentation.model_copy(update={"language": language, "chief_complaint": complaint})
     chart = replace(OPEN, presentation=door)
     assert {"CT", "MRI"} < set(usual_pictures(chart))
-    ordered = orders(STAGES["history_taking.auxiliary"], chart, [], AUXILIARY_ITEMS.names, 1)
+    ordered = orders(Evidence(STAGES["history_taking.auxiliary"], chart, [], AUXILIARY_ITEMS.names, seat=1))
     assert len({"CT", "MRI"} & set(ordered)) == 1
