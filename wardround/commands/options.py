@@ -131,11 +131,9 @@ JsonNumbers = Annotated[
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0 takes any free port.")]
 Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
 Progress = Annotated[
-    str,
+    Literal["auto", "json"],
     typer.Option(
-        metavar="auto|json|FILE.jsonl",
-        help="Show a bar, or a line per case outside a terminal (auto); every event as JSON on standard error (json); "
-        "or the display of auto with the events written to FILE.jsonl.",
+        help="Show a bar, or a line per case outside a terminal (auto), or each event as JSON on standard error (json)."
     ),
 ]
 Address = Annotated[

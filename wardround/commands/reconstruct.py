@@ -112,7 +112,7 @@ def reconstruct(
         raise typer.Exit(SOME_FAILED)
 
 
-def _run(experiment: "Experiment", files: "DialogueFiles", progress: str) -> int:
+def _run(experiment: "Experiment", files: "DialogueFiles", progress: Progress) -> int:
     """Reconstruct what is left of the notes; return how many were not started because of the run's limits."""
     import asyncio
 

@@ -123,7 +123,7 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
     wait_for_all_tracers()
 
 
-def _run(sweep: "Sweep", root: Path, progress: str) -> int:
+def _run(sweep: "Sweep", root: Path, progress: Progress) -> int:
     """Run every run of the file, one after the other; return how many cases and judgements failed."""
     import asyncio
 

@@ -4,8 +4,8 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, Any
+from contextlib import contextmanager, suppress
+from typing import IO, Any, Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,58 +13,34 @@ from rich.text import Text
 
 from llm.events import Watcher, watching
 from llm.throttle import throttles
-from wardround.config.experiment import ConfigurationError
 from wardround.printing import printable, printable_line
 
-AUTO, JSON = "auto", "json"
+Shown = Literal["auto", "json"]
+
 _USUAL_STEPS = 60.0  # assumed of a case until one has ended
 _MOST_OF_A_CASE = 0.95  # the largest share of the bar that an unfinished case may fill
 _EVERY = 0.1  # between two updates of the bar
 
 
 @contextmanager
-def live_view(console: Console, title: str = "", progress: str = AUTO) -> Iterator[Progress | None]:
+def live_view(console: Console, title: str = "", progress: Shown = "auto") -> Iterator[Progress | None]:
     """Show the progress of the runs inside the block; yields the bar, if there is one.
 
     Args:
         console: where it is shown.
         title: printed before each line.
         progress: `auto`: a bar on a terminal, a line per case elsewhere; `json`: instead, every event as a line of
-            JSON; a file name that ends with `.jsonl`: additionally, the events into that file.
-
-    Raises:
-        ConfigurationError: `progress` is none of these, or the file cannot be written.
+            JSON.
     """
-    with ExitStack() as stack:
-        if progress == JSON:
-            stack.enter_context(watching(_json_lines(console.file)))
+    if progress == "json":
+        with watching(_json_lines(console.file)):
             yield None
-            return
-        if progress != AUTO:
-            stack.enter_context(watching(_json_lines(stack.enter_context(_open_events(progress)))))
-        if console.is_terminal:
-            bar = stack.enter_context(_Bar(console, printable(title)))
-            stack.enter_context(watching(bar.update_from))
+    elif console.is_terminal:
+        with _Bar(console, printable(title)) as bar, watching(bar.update_from):
             yield bar
-        else:
-            stack.enter_context(watching(_plain_lines(console, printable(title))))
+    else:
+        with watching(_plain_lines(console, printable(title))):
             yield None
-
-
-@contextmanager
-def _open_events(file: str) -> Iterator[IO[str]]:
-    if not file.endswith(".jsonl"):
-        raise ConfigurationError(f"--progress {file}: expected 'auto', 'json' or a file name that ends in .jsonl")
-    try:
-        # Append: a resumed run, and the runs of a sweep, share the file.
-        out = open(file, "a", encoding="utf-8")  # noqa: SIM115 - closing it may fail too, on a full disk
-    except OSError as error:
-        raise ConfigurationError(f"--progress {file}: cannot be written: {error.strerror or error}") from error
-    try:
-        yield out
-    finally:
-        with suppress(OSError):  # it writes once more what was not taken; the run is done
-            out.close()
 
 
 def _json_lines(out: IO[str]) -> Watcher:

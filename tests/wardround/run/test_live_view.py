@@ -11,7 +11,6 @@ from rich.console import Console
 from llm.events import tell, telling_of
 from tests.support.fake_server import FakeServer
 from tests.support.runs import ended, short, spec
-from wardround.config.experiment import ConfigurationError
 from wardround.run.from_python import run_experiment
 from wardround.run.live_view import live_view
 
@@ -67,13 +66,13 @@ def test_the_bar_moves_within_a_case_and_names_the_stages_and_calls_in_flight(mo
 def test_events_as_json_tell_steps_calls_failed_requests_the_throttle_and_scores_but_no_word_of_a_case(
     tmp_path: Path,
 ) -> None:
-    file = tmp_path / "events.jsonl"
+    out = io.StringIO()
     with FakeServer(faults=["429", "500"]) as server:
         models = {"default": "offline", "patient": spec(server)}
         experiment = short(models=models, limit=2)
-        with live_view(Console(file=io.StringIO()), progress=str(file)):
+        with live_view(Console(file=out), progress="json"):
             run_experiment(experiment, tmp_path / "run")
-    events = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    events = [json.loads(line) for line in out.getvalue().splitlines()]
     kinds = [event["event"] for event in events]
     assert kinds[0] == "run_started" and kinds[-1] == "run_ended" and events[-1]["scored"] == 2
     assert {"case_started", "step_started", "step_ended", "call_started", "call_ended", "throttle"} <= set(kinds)
@@ -100,19 +99,3 @@ def test_events_go_to_standard_error_in_place_of_lines_and_a_reader_that_goes_aw
         assert json.loads(out.getvalue())["case_id"] == "a"
         out.close()
         ended("b", 2, 2)
-
-
-def test_a_disk_too_full_for_the_events_does_not_end_a_run(tmp_path: Path) -> None:
-    (tmp_path / "events.jsonl").symlink_to("/dev/full")
-    out = io.StringIO()
-    with live_view(Console(file=out), progress=str(tmp_path / "events.jsonl")):
-        ended("a", 1, 1)
-    assert out.getvalue() == "1/1 a epoch 0: completed\n"
-
-
-@pytest.mark.parametrize(
-    ("given", "wrong"), [("jsn", "expected 'auto', 'json' or"), ("no/folder/x.jsonl", "cannot be written")]
-)
-def test_a_way_of_showing_progress_that_is_none_is_refused(given: str, wrong: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"--progress {given}: {wrong}"), live_view(Console(), progress=given):
-        pass
