@@ -1,6 +1,5 @@
 """The API key of each server: its own, never another server's."""
 
-import logging
 import os
 import re
 from collections.abc import Iterable
@@ -13,7 +12,6 @@ from llm.specs import ModelSpec
 
 KEY = "WARDROUND_API_KEY"
 NONE = "none"
-_log = logging.getLogger(__name__)
 
 
 def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
@@ -36,14 +34,12 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     others = {_server_of(other.text) for other in all_models if other.api_key_env is None} - {server, None}
     if sharing := [other for other in others if other and _variable_of(other) == name]:
         servers = sorted([server, *sharing])
-        wanted = [own for used in servers if (own := _own_variables(used)[0]) != name]
+        wanted = [own for used in servers if (own := _own_variable(used)) != name]
         set_own = f"set {' or '.join(wanted)}, or api_key_env" if wanted else "set api_key_env"
         raise ModelSpecError(
             f"{name} is for one server, but {' and '.join(servers)} are used: {set_own} in the model's block (empty "
             "for a server that needs no key)"
         )
-    if name not in (KEY, _own_variables(server)[0]):
-        _warn_of_ambiguous(server, name)
     return variable(name, "models")
 
 
@@ -53,18 +49,11 @@ def _server_of(spec: str) -> str | None:
     return urlsplit(url).netloc.lower() if url else None
 
 
-def _own_variables(server: str) -> list[str]:
-    """Return the variables of a server's key: with `__` for a hyphen, and with `_`, which a dot has too."""
-    return [f"{KEY}_{re.sub('[^A-Z0-9]', '_', host.upper())}" for host in (server.replace("-", "__"), server)]
+def _own_variable(server: str) -> str:
+    """Return the variable of a server's own key, with `__` for a hyphen, as a dot has `_`."""
+    return f"{KEY}_{re.sub('[^A-Z0-9]', '_', server.replace('-', '__').upper())}"
 
 
 def _variable_of(server: str) -> str | None:
     """Return the variable that holds a server's key, if any is set."""
-    return next((name for name in (*_own_variables(server), KEY) if os.environ.get(name)), None)
-
-
-@cache
-def _warn_of_ambiguous(server: str, name: str) -> None:
-    """Warn once that a variable may be meant for another host."""
-    own, dotted = _own_variables(server)[0], server.replace("-", ".")
-    _log.warning("%s gets the key in %s, which may be meant for %s; its own is %s", server, name, dotted, own)
+    return next((name for name in (_own_variable(server), KEY) if os.environ.get(name)), None)

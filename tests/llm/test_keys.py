@@ -95,29 +95,14 @@ def both_hosts() -> ModelSettings:
     )
 
 
-def test_a_host_with_hyphens_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_with_hyphens_has_a_key_of_its_own_and_none_of_the_host_with_dots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     hyphens, dots = both_hosts().models.values()
     monkeypatch.setenv(SHARED, "key-of-the-dots")
-    for one in (hyphens, dots):
-        with pytest.raises(ModelSpecError, match=f"{SHARED} is for one server.*set WARDROUND_API_KEY_API__X_ORG, or"):
-            both_hosts().key_of(one)
+    assert (both_hosts().key_of(hyphens), both_hosts().key_of(dots)) == ("none", "key-of-the-dots")
     monkeypatch.setenv("WARDROUND_API_KEY_API__X_ORG", "key-of-the-hyphens")
     assert (both_hosts().key_of(hyphens), both_hosts().key_of(dots)) == ("key-of-the-hyphens", "key-of-the-dots")
-
-
-def test_a_host_with_hyphens_alone_may_have_the_shared_variable_and_that_is_said_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv(SHARED, "key")
-    for spec in (
-        "openai:any@https://api.x.org/v1",
-        "openai:any@https://api-x.org/v1",
-        "openai:any@https://api-x.org/v1",
-    ):
-        assert ModelSettings(models={"default": spec}).key_of(spec) == "key"
-    assert [record.getMessage() for record in caplog.records] == [
-        f"api-x.org gets the key in {SHARED}, which may be meant for api.x.org; its own is WARDROUND_API_KEY_API__X_ORG"
-    ]
 
 
 def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
