@@ -1,6 +1,5 @@
 """Read clinical notes from text files, tables, JSON, foreign cases and our own cases."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,9 +33,6 @@ _MTS_HEADINGS = {
     "FAM/SOCHX": "Family and social history",
 }
 _IDS = ("id", "note_id", "encounter_id", "patient_uid")  # ours, MIMIC's, ACI-Bench's and PMC-Patients'
-_NUMBERED = re.compile(
-    r"(?:\b(?:[Pp]atient|PATIENT|[Tt]win|TWIN)\s*(?:\d{1,2}|[A-C])\b|(?:患者|病人|病例)\s*[\d一二三甲乙丙]{1,2})\s*[:：]"
-)
 
 
 def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem] | None = None) -> list[Note]:
@@ -100,8 +96,6 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
         if (language := written_in(text)) is None:
             reason = "is neither English nor Chinese; give a file of JSON lines that names the language of each note"
             source.error(reason, file=file)
-        elif several := _several_patients(text):
-            source.warn(several, file=file)
         elif text.strip():
             yield Note(id=file.stem, text=text, language=language)
         else:
@@ -172,9 +166,6 @@ def _plain(record: Record, value: Mapping[str, Any]) -> Note | None:
     if not (language := value.get("language") or written_in(value[field])):
         record.error("language", NO_LANGUAGE)
         return None
-    if several := _several_patients(value[field]):
-        record.warn(field, several)
-        return None
     diseases = value.get("diseases", value.get("disease")) or []
     numbered = f"{record.source.path.stem}-{record.number:05d}"
     given = next((str(value[name]) for name in _IDS if value.get(name) not in (None, "")), "")
@@ -197,13 +188,6 @@ def mts_note(record: Record, value: Mapping[str, Any]) -> Note | None:
     head = _MTS_HEADINGS.get(name) or next((s.en for s in note_sections().values() if s.is_headed(name)), "")
     number = value.get("ID", value.get("id", record.key or record.number - 1))
     return Note(id=f"mts-{number}", text=f"{head}: {text.strip()}" if head else text)
-
-
-def _several_patients(text: str) -> str:
-    """Say why a note that numbers its patients is left out; empty if it has one patient, or does not number them."""
-    named = list(dict.fromkeys(match[0].rstrip(":：").strip() for match in _NUMBERED.finditer(text)))
-    several = f"tells of several patients ({', '.join(named)}); left out: give each a note of their own"
-    return several if len(named) > 1 else ""
 
 
 def _is_text(record: Record, field: str, value: object, what: str) -> bool:

@@ -377,23 +377,11 @@ def test_a_faulty_file_is_refused_with_file_record_field_and_what_was_expected(
         read_notes(tmp_path / "n.jsonl")
 
 
-def test_a_note_that_numbers_several_patients_is_left_out_and_named(tmp_path: Path) -> None:
-    two = "Patient 1: A 30-year-old woman has a headache. Patient 2: Her husband has a cough."
-    lines = [
-        {"id": "a", "note": two},
-        {"id": "b", "note": "患者甲：咳嗽。患者乙：发热。"},
-        {"id": "c", "note": "Cough."},
-    ]
-    (tmp_path / "n.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    warnings: list[Problem] = []
-    assert [note.id for note in read_notes(tmp_path / "n.jsonl", warnings)] == ["c"]
-    assert [problem.message for problem in warnings] == [
-        f"tells of several patients ({named}); left out: give each a note of their own"
-        for named in ("Patient 1, Patient 2", "患者甲, 患者乙")
-    ]
-    (tmp_path / "a.txt").write_text(two, "utf-8")
-    with pytest.raises(CaseFileError, match="has no note that can be used; the first: tells of several patients"):
-        read_notes(tmp_path / "a.txt")
+def test_a_file_of_which_every_record_is_left_out_is_refused_with_the_first_reason(tmp_path: Path) -> None:
+    question = {"question": "Which vitamin prevents scurvy?", "answer": "C", "options": {"A": "B12", "B": "C"}}
+    (tmp_path / "n.jsonl").write_text(json.dumps(question), "utf-8")
+    with pytest.raises(CaseFileError, match="has no note that can be used; the first: 1 question left out"):
+        read_notes(tmp_path / "n.jsonl")
 
 
 def test_references_of_ai_hospital_are_notes_and_its_doctors_dialogues_are_refused_by_name(tmp_path: Path) -> None:
