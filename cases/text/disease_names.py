@@ -17,6 +17,19 @@ def synonyms() -> dict[str, str]:
     return {normalise(name): normalise(names[0]) for names in word_list("synonyms")["names"] for name in names}
 
 
+def other_names(name: str) -> list[str]:
+    """Return all listed names of a disease, folded, in any language; none if it has no others."""
+    return _names_of().get(folded_name(name), [])
+
+
+@cache
+def _names_of() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, first in _first_names().items():
+        found.setdefault(first, [first]).append(name)
+    return found
+
+
 @cache
 def _first_names() -> dict[str, str]:
     first = synonyms()

@@ -95,13 +95,16 @@ def meet_by_code(
 ) -> Matched:
     """Match by the sound rule: a predicted entity is right if its nearest term has the code of a reference entity's.
 
+    A name that is no term is taken by another name of the disease that is one (:meth:`TermList.listed`).
+
     A disease named to be ruled out has no code and counts as wrong. Codes are compared as sets: entities of one case
     with the same code count once. An entity without a term from a score of 50 has no code, and counts as wrong or
     missed. ``level`` maps a code to the part that is compared (:func:`category`).
     """
 
     def codes(names: Collection[str]) -> tuple[set[str], int]:
-        nearest = [None if _WRITTEN["absent"].search(name) else terms.nearest(name) for name in dict.fromkeys(names)]
+        present = [None if _WRITTEN["absent"].search(name) else name for name in dict.fromkeys(names)]
+        nearest = [name and terms.nearest(terms.listed(name) or name) for name in present]
         return {level(term.code) for term in nearest if term}, sum(term is None for term in nearest)
 
     (given, given_unknown), (wanted, wanted_unknown) = codes(predicted), codes(reference)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cases.readable import state_of
 from cases.sheets import SheetError, sheet_rows
+from cases.text.disease_names import other_names
 from cases.user_cache import cache_folder
 from cases.validation import InputError
 from cases.whole_files import replacing
@@ -26,8 +27,19 @@ Key = TypeVar("Key", bound=Hashable)
 
 ICD10CM = "icd10cm"
 LIMIT, CUTOFF = 10, 50.0
+_A_PART = 90.0  # the highest score of a name that is only part of a term: "neck" of "Fracture of neck"
 _CODE = re.compile(r"[A-Z]\d[\dA-Z]")
 _AT_ONCE = 256  # terms compared in the first block; each further block is twice as large
+
+# How ICD-10-CM calls a disease of which nothing more is said.
+_UNSPECIFIED = (
+    "{}",
+    "{}, unspecified",
+    "Unspecified {}",
+    "{} NOS",
+    "{}, unspecified organism",
+    "Essential (primary) {}",
+)
 
 
 class TermListError(InputError):
@@ -93,6 +105,20 @@ class TermList:
             key=lambda candidate: (candidate.score, fuzz.ratio(folded, self.fold(candidate.name))),
             default=None,
         )
+
+    def listed(self, disease: str) -> str | None:
+        """Return a disease's name as the list has it: itself, unspecified, or another name of it; None if it has none.
+
+        The nearest term of an unlisted name is often another disease: "Supragingival dental calculus" of a ureteral
+        calculus, "Ocular hypertension" of hypertension.
+        """
+        names = dict.fromkeys((disease, *other_names(disease)))
+        forms = (form.format(name) for form in _UNSPECIFIED for name in names)
+        return next((form for form in forms if form in self), None)
+
+    def has_nearly(self, disease: str) -> bool:
+        """Whether the list has a disease by one of its names, or by nearly its words ("Essential (primary) ...")."""
+        return self.listed(disease) is not None or any(each.score > _A_PART for each in self.candidates(disease))
 
     def fold(self, text: str) -> str:
         """Return a text as it is compared: width and case folded, punctuation as single blanks."""

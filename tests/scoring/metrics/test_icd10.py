@@ -69,10 +69,39 @@ TEXTS = st.one_of(st.text(max_size=40), st.lists(WORDS, max_size=8).map("".join)
         ("Pneumonia due to E. coli; low vitamin D. Gout.", ["Pneumonia due to E. coli", "low vitamin D", "Gout"]),
         ("", []),
         ("1. \n(2) ?", []),
+        (
+            "Hepatitis (B); Diabetes (type 2); 糖尿病（2型）、肝炎(丙型)",
+            ["Hepatitis B", "Diabetes type 2", "2型糖尿病", "丙型肝炎"],
+        ),
+        ("1) Diabetes (type 1) 2) Pneumonia (left)", ["Diabetes type 1", "Pneumonia"]),
+        ("Head and neck cancer", ["Head and neck cancer"]),
+        ("Acute myocardial infarction, unspecified and 肺炎", ["Acute myocardial infarction, unspecified", "肺炎"]),
     ],
 )
 def test_a_diagnosis_is_split_into_its_diseases(text: str, expected: list[str]) -> None:
     assert split_diseases(text, TERMS.__contains__) == expected
+
+
+@pytest.mark.parametrize(
+    "between", [" and ", " AND ", " & ", " with ", " plus ", " as well as ", ", ", "; ", "\n", " ａｎｄ "]
+)
+def test_two_english_diseases_are_two_however_they_are_joined(between: str) -> None:
+    assert split_by_rule(f"Heart failure{between}pneumonia", TERMS) == ["Heart failure", "pneumonia"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("高血压病", "高血压", True),
+        ("pneumonia", "Pneumonia, unspecified organism", True),
+        ("adult-onset diabetes", "2型糖尿病", True),
+        ("糖尿病（2型）", "2型糖尿病", True),
+        ("高血压", "2型糖尿病", False),
+    ],
+)
+def test_another_name_of_a_disease_has_its_code(one: str, other: str, same: bool) -> None:
+    entities = [split_by_rule(name, TERMS) for name in (one, other)]
+    assert meet_by_code(*entities, TERMS) == ([same], [same])
 
 
 @given(TEXTS)
