@@ -149,7 +149,10 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
         return []
     beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
     own = {*without_the_family(facts)}
-    return [fact for fact in facts if fact.section in beside or (fact.section == "present_illness" and fact in own)]
+    earlier = _PATTERNS["of_earlier_illnesses"]
+    story = [fact for fact in facts if fact.section == "present_illness" and fact in own]
+    of_now = {fact for fact in story if not earlier.fullmatch(fact.text)}
+    return [fact for fact in facts if fact.section in beside or fact in of_now]
 
 
 def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[Turn], language: Language) -> list[str]:

@@ -4,7 +4,7 @@ from cases import PatientRecord
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.text.sentences import sentences
-from cases.vocabulary import Language
+from cases.vocabulary import Language, patterns
 from nodes.offline.meaning import subjects_heard
 from nodes.offline.own_words import in_own_words, voice_of
 from nodes.offline.record_answers import answer_from_record, denial, facts_for, wants_examination
@@ -442,3 +442,45 @@ def test_an_answer_says_no_as_a_whole_and_not_within() -> None:
     assert "No, " not in said[1:]
     alone = PatientRecord(chief_complaint="Cough.", past_history="No significant past medical history.")
     assert answer_from_record(asked, alone, [], "en") == "No, I have not had any serious illness before."
+
+
+@pytest.mark.parametrize(
+    ("language", "illness", "earlier", "said"),
+    [
+        ("zh", "夜间加重。有高血压病史，血压控制一般。", "高血压", "夜间加重。"),
+        ("zh", "夜间加重。左腹股沟斜疝术后1年。", "斜疝", "夜间加重。"),
+        (
+            "en",
+            "It is worse at night. He has a history of hypertension for which he takes clopamide.",
+            "clopamide",
+            "night",
+        ),
+    ],
+)
+def test_an_earlier_illness_in_the_story_is_told_where_it_is_asked_for_and_is_no_complaint(
+    language: Language, illness: str, earlier: str, said: str
+) -> None:
+    """Imported records have it there; patients told it when asked what else they had noticed."""
+    record = PatientRecord(chief_complaint={"en": "A cough.", "zh": "咳嗽一周。"}[language], present_illness=illness)
+    questions = load_words("medchain/words", language)["doctor"]["questions"]
+    of_now = answer_from_record(questions[2], record, [], language)
+    assert said in of_now and earlier not in of_now
+    assert earlier in answer_from_record(questions[3], record, [Turn(speaker="patient", text=of_now)], language)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_of_the_past"),
+    [
+        ("食管癌放疗史，长期高血压病史，吸烟史。", True),
+        ("有两次剖宫产史。", True),
+        ("She has a history of type 2 diabetes mellitus.", True),
+        ("7年咳嗽、咳痰、喘息病史。", False),
+        ("病史1年，孕期使用胰岛素。", False),
+        ("有高血压及糖尿病史，急性起病。", False),
+        ("摔伤病史。", False),
+        ("She has a history of flank pain.", False),
+    ],
+)
+def test_a_sentence_is_of_earlier_illnesses_if_it_tells_of_nothing_else(sentence: str, is_of_the_past: bool) -> None:
+    pattern = patterns("nodes.offline", "patterns")["of_earlier_illnesses"]
+    assert (pattern.fullmatch(sentence) is not None) is is_of_the_past
