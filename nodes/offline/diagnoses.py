@@ -138,14 +138,28 @@ def _said_by_tests(results: str) -> list[tuple[str, bool]]:
     """Return the patterns of diagnoses that a named test proves (true) or denies (false)."""
     said: list[tuple[str, bool]] = []
     for test in _causes("test"):
-        outcomes = {
-            _outcome(results, *found.span()) for found in compiled(test["test"], re.IGNORECASE).finditer(results)
-        }
+        outcomes = _outcomes(test["test"], results)
         if "positive" in outcomes:
             said += [(test["proves"], True)] if "proves" in test else []
         elif "negative" in outcomes and "denies" in test:
             said.append((test["denies"], False))
     return said
+
+
+def proved_by_tests(chart: Chart) -> list[str]:
+    """Return the diseases that positive tests prove, in the patient's language, or else in English."""
+    results, language = found_text(chart), chart.presentation.language
+    proving = (test["names"] for test in _causes("test") if "names" in test and _is_positive(test["test"], results))
+    return [names.get(language, names["en"]) for names in proving]
+
+
+def _is_positive(test: str, results: str) -> bool:
+    return "positive" in _outcomes(test, results)
+
+
+def _outcomes(test: str, results: str) -> set[str | None]:
+    """Return what results say of a test wherever they name it."""
+    return {_outcome(results, *found.span()) for found in compiled(test, re.IGNORECASE).finditer(results)}
 
 
 def _outcome(results: str, start: int, end: int) -> str | None:

@@ -26,6 +26,7 @@ from cases.vocabulary import (
 )
 from nodes.offline.basis import basis_of
 from nodes.offline.chart_signs import named_in_findings, shown_in_findings, urgency
+from nodes.offline.diagnoses import proved_by_tests
 from nodes.offline.group_words import determined, is_undetermined, reason, undetermined
 from nodes.offline.treatments import untreated_without_a_diagnosis
 from nodes.state.chart import Chart, Findings, Progress, heard_by, merge_decided, merge_reports
@@ -151,7 +152,8 @@ def _referral(stage: Stage, decision: SubDepartments, findings: Findings) -> dic
 
 
 def _offline_diagnosis(chosen: Sequence[str], chart: Chart, options: Sequence[str]) -> dict[str, Any]:
-    names = named_in_findings(chart) or determined(chosen, chart.language) or shown_in_findings(chart)
+    similar = determined(chosen, chart.language)
+    names = named_in_findings(chart) or similar or proved_by_tests(chart) or shown_in_findings(chart)
     return {"names": names or [undetermined(chart)], "basis": basis_of(names, chart)}
 
 

@@ -1,0 +1,49 @@
+from typing import Any
+
+import pytest
+
+from cases.vocabulary import data_file
+from nodes.offline.chart_signs import matches
+from nodes.state.chart import Chart, Presentation
+from nodes.workflow.stages import STAGES, read_chart
+
+
+def chart(language: Any, result: str) -> Chart:
+    door = Presentation(language=language, chief_complaint={"en": "Double vision.", "zh": "看东西重影。"}[language])
+    return read_chart({"presentation": door, "results": {"Blood Test": result}}, "treatment", None)
+
+
+@pytest.mark.parametrize(
+    ("language", "result", "similar", "diagnosed"),
+    [
+        ("en", "Acetylcholine receptor antibodies: Present (elevated).", [], ["Myasthenia gravis"]),
+        ("en", "Acetylcholine receptor antibodies: Present.", ["Thymoma"], ["Thymoma"]),
+        ("en", "HRP-2 antigen positive.", [], ["Malaria"]),
+        ("en", "Tissue transglutaminase antibodies positive.", [], ["Celiac disease"]),
+        ("zh", "乙酰胆碱受体抗体阳性。", [], ["重症肌无力"]),
+        ("zh", "抗线粒体抗体M2阳性。", [], ["原发性胆汁性胆管炎"]),
+    ],
+)
+def test_a_test_that_proves_a_disease_names_it_where_no_similar_case_does(
+    language: Any, result: str, similar: list[str], diagnosed: list[str]
+) -> None:
+    assert STAGES["diagnosis"].without_model(similar, chart(language, result), ())["names"] == diagnosed
+
+
+@pytest.mark.parametrize(
+    ("language", "result"),
+    [
+        ("en", "Acetylcholine receptor antibodies negative."),
+        ("en", "HRP-2 antigen not detected."),
+        ("zh", "乙酰胆碱受体抗体阴性。"),
+        ("zh", "血清AQP4抗体、MOG抗体均阴性。"),
+    ],
+)
+def test_a_negative_test_names_nothing(language: Any, result: str) -> None:
+    (name,) = STAGES["diagnosis"].without_model([], chart(language, result), ())["names"]
+    assert name.startswith({"en": "Undetermined", "zh": "诊断待定"}[language])
+
+
+def test_what_a_test_names_is_what_it_proves() -> None:
+    rows = [row for row in data_file("nodes.offline", "causes")["test"] if "names" in row]
+    assert rows and all(matches(row["proves"], name) for row in rows for name in row["names"].values())
