@@ -26,6 +26,8 @@ from scoring.metrics.diagnosis_grade import DIFFERENT, SAME, name_agreement
 from scoring.metrics.samples import Sample
 from wardround.analysis.rescoring import context_for
 from wardround.config.experiment import ConfigurationError
+from wardround.run.sweep import run_order
+from wardround.store.manifest import is_run
 from wardround.store.recorded_run import find_run
 from wardround.store.run_directory import RunDirectory
 
@@ -57,8 +59,9 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
     """Ask the multiple-choice doctor about every case of a run, and score the run's diagnoses by the same options.
 
     ``models`` gives those of ``distractor_writer`` and ``mcq_doctor``, or ``default``. In the run directory, only
-    ``options.jsonl`` is written or extended. A case whose options could not be written says nothing of a doctor: it is
-    in neither score, and its options are written when it is asked again.
+    ``options.jsonl`` is written or extended; options that another run of its sweep has are taken from there. A case
+    whose options could not be written says nothing of a doctor: it is in neither score, and its options are written
+    when it is asked again.
 
     Raises:
         ConfigurationError: no run, its cases have changed, another process writes in it, or ``options.jsonl`` is
@@ -149,15 +152,24 @@ async def _options_of(
         return by_case, {}
     with directory.adding_options() as add:
         by_case = kept_options(directory) | own
+        in_sweep = _options_in_sweep(directory)
 
         async def write(case: Case) -> None:
-            written = await _write(case, settings)
-            add(written)
-            by_case[case.id] = written
+            found = in_sweep.get(case.id)
+            same = found is not None and found.options[found.right] == case.key.diagnosis[0]
+            by_case[case.id] = found if found and same else await _write(case, settings)
+            add(by_case[case.id])
 
         left = [case for case in cases if case.id not in by_case.keys() | keyless]
         failures = (await ask_each(left, write)).failures
     return by_case, {case.id: reason for case, reason in failures}
+
+
+def _options_in_sweep(directory: RunDirectory) -> dict[str, KeptOptions]:
+    """Return the options written for the other runs of a sweep: all its doctors are asked the same questions."""
+    sweep = directory.path.resolve().parent
+    others = [RunDirectory(sweep / name) for name in run_order(sweep) if is_run(sweep / name)]
+    return {case: found for other in reversed(others) for case, found in kept_options(other).items()}
 
 
 def _without_key(cases: Iterable[Case]) -> list[Case]:

@@ -22,8 +22,8 @@ def mcq(
     """Compare multiple-choice with interactive diagnoses.
 
     Scores are in percent, on the cases of a finished run. A case's own options are used if the correct one is its
-    diagnosis. Every other case gets four distractors, written once and saved as options.jsonl in the run directory. To
-    ask questions about anything other than the diagnosis, use `score aie RUN --mcq`.
+    diagnosis. Every other case gets four distractors, written once for all runs of a sweep and saved as options.jsonl
+    in the run directory. To ask questions about anything other than the diagnosis, use `score aie RUN --mcq`.
     """
     found = run_alone(compare_formats, run, parse_models(models or []))
     metrics, over_answered = (percentages(values) for values in (found.samples, found.answered))

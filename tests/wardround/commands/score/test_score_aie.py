@@ -129,6 +129,20 @@ def test_dialogues_in_which_nobody_tracked_actions_are_unscored_in_them_and_told
     assert (tmp_path / "drawn" / "aie-figure-6d.png").is_file()
 
 
+def test_doctors_who_chose_from_different_options_are_named(tmp_path: Path) -> None:
+    """The options of each run may have been written by another model, and fewer tempting ones are easier."""
+    options = {"A": "Asthma", "B": "Gout"}
+    choices = {"one": options, "same": {"A": "Gout", "B": "Asthma"}, "other": options | {"B": "Scabies"}}
+    talk = [turn("O", "Hello.", "I am tired."), turn("E", "Goodbye.")]
+    files = [
+        write(tmp_path / f"{name}.json", [aie_data("Tired.", *talk, id=1, options=found)])
+        for name, found in choices.items()
+    ]
+    told = run("aie", *files, "--diagnose", "offline")
+    assert "DIAGNOSIS: 1 case of other had other options than in one, and cannot be compared." in told.stdout
+    assert told.stdout.count("cannot be compared") == 1 and "cannot be compared" not in run("aie", *files).stdout
+
+
 def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_so(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", rows) for name, rows in (("one", CHINESE), ("two", CHINESE[:1] * 2))]
     told = run("aie", *files)

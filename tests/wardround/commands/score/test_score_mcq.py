@@ -18,7 +18,7 @@ from tests.support.fake_server import ChatRequest, FakeServer, Fault
 from tests.support.runs import CASES, short, spec
 from tests.support.runs import results as results_of
 from tests.support.runs import run as run_experiment
-from wardround.analysis.multiple_choice import other_diagnoses, whole_record
+from wardround.analysis.multiple_choice import KeptOptions, other_diagnoses, whole_record
 from wardround.commands.score import score_app
 from wardround.store.run_directory import RunDirectory
 
@@ -100,6 +100,29 @@ def test_the_options_are_written_once_and_not_even_opened_for_writing_again(run:
         assert len(server.requests) == 6  # the doctor alone was asked again
     assert (run / "options.jsonl").read_bytes() == kept
     assert {line["writer"] for line in lines(run)} == {spec(server)}
+
+
+@pytest.mark.slow
+def test_the_doctors_of_a_sweep_choose_from_the_same_options_and_other_runs_from_their_own(
+    finished: Path, tmp_path: Path
+) -> None:
+    one, two, apart = (
+        Path(shutil.copytree(finished, tmp_path / place)) for place in ("sweep/one", "sweep/two", "apart/run")
+    )
+    (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"name": "s", "runs": ["one", "two"]}), "utf-8")
+    with FakeServer(answer=played()) as server:
+        writer = models(server, "distractor_writer")
+        assert score("mcq", two, *writer).exit_code == 0
+        changed, *others = (KeptOptions.model_validate_json(each) for each in RunDirectory(two).options())
+        (two / "options.jsonl").unlink()
+        with RunDirectory(two).adding_options() as add:
+            for kept in (changed.model_copy(update={"options": dict.fromkeys("ABCDE", "Ailment")}), *others):
+                add(kept)
+        assert score("mcq", one, *writer).exit_code == 0
+        assert len(server.requests) == 4, "the options of another key are not taken"
+        assert score("mcq", apart, *writer).exit_code == 0
+        assert len(server.requests) == 7
+    assert {each["case_id"]: each for each in lines(one)} == {each["case_id"]: each for each in lines(apart)}
 
 
 @pytest.mark.slow
