@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 from cases.text.words import has_chinese
@@ -219,16 +220,19 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
         raise DoesNotFitError("no run wrote reports (graphs consultation, one_step and dispute_resolution do)")
     rows: list[dict[str, Any]] = []
     left_out: dict[str, int] = {}
+    lists: dict[str, set[str]] = {}  # by name, the languages of the diagnoses linked to it
     for run in reporting:
         for language in sorted({case.language for case in run.cases.values()}):
             cases = {each.id for each in run.cases.values() if each.language == language}
-            name, terms = language_name(language), terms_for(run, language)
-            if terms is None:
+            name, source = language_name(language), terms_for(run, language)
+            if source is None:
                 reason = (
                     f"{name} cases are left out: no {name} list of terms is included; `--set data.terms=FILE` names one"
                 )
                 left_out[reason] = max(left_out.get(reason, 0), len(cases))
                 continue
+            lists.setdefault("ICD-10-CM" if source == ICD10CM else Path(source).name, set()).add(name)
+            terms = load_terms(source)
             diseases, unsplit = diseases_of(run, terms, cases)
             rows.append({"run": run.name, "language": name, "cases": len(diseases), **_agreements(diseases, terms)})
             if unsplit:
@@ -247,11 +251,11 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
         Column("entities", "#", mean=True),
         *(Column(f"{rule}_{part}", part, title, mean=True) for rule, title in RULE_TITLES.items() for part in _PARTS),
     ]
-    lists = sorted({run.experiment.data.terms or "ICD-10-CM" for run in reporting})
+    linked = [one + f" ({', '.join(sorted(names))})" * has_languages for one, names in sorted(lists.items())]
     splitters = sorted({_SPLITTERS[run.experiment.data.splitter] for run in reporting})
     notes = [
         "#: diseases named in a report. Recall, precision and F1 in percent, over the diseases of all cases.",
-        f"Diseases are {' or '.join(splitters)}, and linked to the names in {', '.join(lists)}.",
+        f"Diseases are {' or '.join(splitters)}, and linked to the names in {' and '.join(linked)}.",
         *(f"{count} {reason}." for reason, count in left_out.items()),
     ]
     title, caption = "Diagnoses linked to ICD-10", "Link-based evaluation of the diagnoses."
@@ -275,7 +279,7 @@ def is_english(language: Language) -> bool:
     return language.partition("-")[0] == "en"
 
 
-def terms_for(run: RecordedRun, language: Language) -> TermList | None:
+def terms_for(run: RecordedRun, language: Language) -> str | None:
     """Return the term list for a language: the run's own if it may be in it, else the built-in one, if any.
 
     It can be told of a list only whether it is Chinese (or Japanese). Any other is of the language of the run that has
@@ -292,8 +296,8 @@ def terms_for(run: RecordedRun, language: Language) -> TermList | None:
         else:
             fits = not (is_chinese and "zh" in languages)
         if fits:
-            return terms
-    return load_terms(ICD10CM) if is_english(language) else None
+            return own
+    return ICD10CM if is_english(language) else None
 
 
 def diseases_of(run: RecordedRun, terms: TermList, chosen: set[str]) -> tuple[list[DiseaseCase], int]:

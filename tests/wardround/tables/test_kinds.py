@@ -483,11 +483,16 @@ def test_icd10_says_why_chinese_cases_are_left_out(tmp_path: Path) -> None:
 def test_icd10_links_chinese_cases_to_the_list_that_the_run_names(tmp_path: Path) -> None:
     from cases import load_cases
 
-    chinese = next(case for case in load_cases("builtin") if case.language == "zh")
+    english, chinese = (next(case for case in load_cases("builtin") if case.language == each) for each in ("en", "zh"))
     (tmp_path / "terms.csv").write_text(f"A00.001,{chinese.key.diagnosis[0]}\nB00.001,另一种病\n", "utf-8")
     data = {"case_ids": [chinese.id], "terms": str(tmp_path / "terms.csv")}
     (table,) = ai_hospital.build_icd10(find_runs([write_run(tmp_path / "run", [graded(chinese.id)], data=data)]))
-    assert table.rows[0]["cases"] == 1 and any("terms.csv" in note for note in table.notes)
+    assert table.rows[0]["cases"] == 1
+    assert "Diseases are split by rule, and linked to the names in terms.csv." in table.notes
+    both = [english.id, chinese.id]
+    path = write_run(tmp_path / "both", [graded(case) for case in both], data={**data, "case_ids": both})
+    (table,) = ai_hospital.build_icd10(find_runs([path]))
+    assert "linked to the names in ICD-10-CM (English) and terms.csv (Chinese)." in "".join(table.notes)
 
 
 @pytest.mark.parametrize(("language", "disease"), [("es", "Infarto agudo de miocardio"), ("ja", "急性心筋梗塞")])
