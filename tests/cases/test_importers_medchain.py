@@ -275,6 +275,8 @@ def test_without_a_chief_complaint_the_present_illness_opens_it(tmp_path: Path) 
         ({}, "Chief Complaint", "found neither this nor a present illness"),
         ({"主诉": "痛", "tags": "外科"}, "tags", "expected an object"),
         ({"主诉": "痛", "辅助检查": "CT"}, "辅助检查", "expected an object"),
+        ({"主诉": "痛", "现病史": 3, "分析总结": 3}, "现病史", "expected text, found a value 3"),
+        ({"Chief Complaint": "Pain", "Present Illness": ["Since May.", True]}, "Present Illness", "expected text"),
         ({"主诉": "痛", "图像": "x.png"}, "图像.0", "an object with filename and category"),
         ({"主诉": "痛", "图像": [{"分类": ["CT"]}]}, "filename", "the name of a picture"),
         ({"主诉": "痛", "影像报告": ["x"]}, "影像报告", "{image class: report}"),

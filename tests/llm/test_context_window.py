@@ -11,6 +11,7 @@ from llm import ModelSettings
 from llm.context_window import RECALLED, TURNS, fitted, tokens
 from nodes.state.chart import EarlierTurns, Turn
 from nodes.state.stage import Recalled
+from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import asked_of, builtin, calls, raw, seats
 from tests.llm.examinee import View, fail, spec
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
@@ -119,6 +120,12 @@ def test_only_what_may_be_left_out_is() -> None:
     turns = EarlierTurns([Turn(speaker="doctor", text="Why?")])
     assert turns.shorter() == [] and EarlierTurns().shorter() is None
     assert Recalled([], ("symptoms",), "en").shorter() is None
+
+
+def test_of_recalled_cases_the_least_similar_is_left_out_first_and_alone() -> None:
+    near = [Neighbour(RememberedCase(id=name, verified=True), 0.9) for name in "abc"]
+    shown = Recalled(near, ("symptoms",), "en").shorter()
+    assert shown is not None and [each.case.id for each in shown] == ["a", "b"]
 
 
 @pytest.mark.parametrize("case_id", ["surgery-01", "surgery-06"])

@@ -25,7 +25,7 @@ from graphs import roles as roles  # declares them all
 from llm.repetition import undescribed
 from llm.replies import each_value
 from llm.role import declared_roles
-from llm.schema import answer_schema
+from llm.schema import answer_schema, outline
 from nodes.collaboration.director import ReportDisputes
 from nodes.collaboration.intern import Revision
 from nodes.consultation.doctor import ReasonedTurn
@@ -188,3 +188,19 @@ def test_no_model_reads_where_an_answer_s_form_comes_from() -> None:
     assert len(kinds) > 60
     for kind in kinds:
         assert not source.search(json.dumps(kind.model_json_schema())), kind
+
+
+def test_an_outline_names_the_fields_their_fields_and_the_terms_of_short_lists_and_nothing_else() -> None:
+    class Dispute(BaseModel):
+        part: Literal["diagnosis", "treatment"] = Field(description="What it is about.")
+        department: Department | None
+
+    class Answer(BaseModel):
+        """How it ended."""
+
+        accepted: bool
+        reason: str = Field("", description="Why.")
+        disputes: list[Dispute]
+
+    told = "accepted: true | false, reason, disputes [] (part: diagnosis | treatment, department)"
+    assert outline(Answer.model_json_schema()) == told
