@@ -8,6 +8,7 @@ import pytest
 
 from cases import Case
 from cases.importers import ImportResult, import_cases
+from cases.importers.ai_hospital_texts import entries_in
 
 RELEASED = (
     Path(__file__).resolve().parents[3] / "shared" / "datasets" / "ai_hospital" / "evaluation_iiyi_gpt4_onestep.jsonl"
@@ -290,6 +291,18 @@ def test_results_in_lines_are_filed_each_under_its_own_test(tmp_path: Path) -> N
         "CT": "影像学检查：头颅CT平扫：右枕叶低密度影。",
         "Blood Test": "实验室检查：血糖：17.6mmol/L。血常规：Hb 92g/L。",
     }
+
+
+@pytest.mark.parametrize(
+    ("listed", "entries"),
+    [
+        ("既往史：\n- 高血压10年\n- 糖尿病5年\n体健。", ["既往史：高血压10年。", "糖尿病5年。", "体健。"]),
+        ("- Blood:\n  - CRP 80\n  - WBC 12\n- CT: clear", ["Blood: CRP 80.", "WBC 12.", "CT: clear."]),
+        ("- Lungs\n  - Clear\n- Heart", ["Lungs: Clear.", "Heart."]),
+    ],
+)
+def test_the_first_entry_below_a_heading_has_it(listed: str, entries: list[str]) -> None:
+    assert entries_in(listed) == entries
 
 
 def test_a_digital_radiograph_is_an_x_ray(tmp_path: Path) -> None:

@@ -47,3 +47,14 @@ def test_what_a_patient_would_lose_from_one_reply_to_the_next_is_refused_with_wh
         lambda: StateGraph(Mood, output_schema=PatientSideOutput).add_node(say).add_edge(START, "say")
     )
     assert "grumpy" in PATIENTS
+
+
+def test_what_a_patient_declares_is_what_is_known_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PATIENTS, "_entries", dict(PATIENTS))
+    capabilities = dict.fromkeys(("examines", "opens", "greets", "tracks", "told"), True)
+    declared: dict[str, Any] = {**capabilities, "doctor": "clinichat", "speaker": "examiner", "shows": False}
+    declared["settings"] = ("tracker",)
+    patient("declared", **declared)(
+        lambda: StateGraph(PatientSideState).add_node("answer", lambda state: {}).add_edge(START, "answer")
+    )
+    assert {name: getattr(PATIENTS["declared"], name) for name in declared} == declared

@@ -97,7 +97,7 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
     def scored(case: str, points: float) -> Result:
         scores = {"Medical History": points, "Total Score": total and total + points, "Assessed Points": 60.0 + points}
         known = {name: score for name, score in {**scores, "Avg. Turns": 9.0 + points}.items() if score is not None}
-        lacking = {"Assessable Points": "none"}
+        lacking = {"Assessed Maximum": "not counted"}
         return Result(case_id=case, epoch=0, termination="completed", scores=known, unscored=lacking)
 
     runs = [
