@@ -17,6 +17,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from cases.registry import GivenError, RegistryError
+from cases.validation import nearest
 from llm import AnswerError, Role
 from llm.ask import declared
 from llm.events import tell
@@ -30,6 +31,7 @@ Asked = Role[Any] | CompiledStateGraph[Any, Any, Any, Any]  # a graph stands for
 Asks = Asked | list[Asked] | tuple[Asked, ...] | Callable[..., Any] | None
 T = TypeVar("T")
 DROPPED_SEAT = "dropped_seat"
+_READ = "__pregel_read"  # under which LangGraph hands a node the means to read the state
 
 
 class Node(Runnable[Any, dict[str, Any]]):
@@ -81,6 +83,10 @@ class Node(Runnable[Any, dict[str, Any]]):
         if not isinstance(update, Mapping):
             kind = type(update).__name__
             raise GivenError(f"node {self.name!r} returned {kind}; expected a dict of what it adds to the state")
+        state: Mapping[str, Any] = config["configurable"][_READ].args[1]  # of the graph that runs the node
+        for key in () if _is_ours(self.function) else update.keys() - state.keys():
+            known = nearest(key, [name for name in state if name.isidentifier() and name[0] != "_"])
+            raise GivenError(f"node {self.name!r} returned {key!r}, which the state of its graph lacks: {known}")
         tell("step_ended", step=step, seconds=time.perf_counter() - began)
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
 
@@ -120,12 +126,16 @@ def node(function: NodeFunction | None = None, without: Without | None = None, *
             """LangGraph takes the node's input schema from this annotation."""
             return await self._run(view)
 
-    if asks is None and function.__module__.startswith("nodes."):
+    if asks is None and _is_ours(function):
         asks = ()
     for one in () if asks is None or callable(asks) else asks if isinstance(asks, list | tuple) else [asks]:
         if not isinstance(one, Role | CompiledStateGraph):
             raise RegistryError(f"node {function.__name__!r}: asks = {one!r}; expected a wr.Role or a compiled graph")
     return NodeOfView(function, without, asks)
+
+
+def _is_ours(function: NodeFunction) -> bool:
+    return function.__module__.startswith("nodes.")
 
 
 def member(without: Without = lambda view: {}, asks: Asks = None) -> Callable[[NodeFunction], Node]:

@@ -269,3 +269,11 @@ def test_what_a_node_gives_is_what_it_adds_to_the_state_or_is_refused_by_the_nod
 
     with pytest.raises(GivenError, match=f"node 'speechless' returned {type(gives).__name__}; expected"):
         graph_of(node(speechless)).invoke(GIVEN)
+
+
+def test_a_key_that_the_state_lacks_is_refused_and_not_dropped_without_a_word() -> None:
+    async def count(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        return {"descripton": "1"}
+
+    with pytest.raises(GivenError, match=r"'count' returned 'descripton', which .* lacks: did you mean 'description'"):
+        graph_of(node(count)).invoke(GIVEN)
