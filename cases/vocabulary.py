@@ -46,6 +46,7 @@ USUAL_SIGNS = (
     | {full: full - 0xFEE0 for full in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
     | dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f"), " ")
 )
+AS_TYPED = USUAL_SIGNS | {ord("’"): "'"}  # an apostrophe too
 _BESIDE_CHINESE = re.compile(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])")
 
 

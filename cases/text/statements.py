@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cases.text.sentences import sentences
 from cases.text.words import HAN, chinese_words, stem
-from cases.vocabulary import USUAL_SIGNS, word_list
+from cases.vocabulary import AS_TYPED, USUAL_SIGNS, word_list
 
 _DIGIT = re.compile("[0-9]")
 
@@ -96,8 +96,8 @@ def clause_texts(sentence: str) -> list[str]:
 
 
 def _folded(sentence: str) -> str:
-    raised = _POWER.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", sentence.translate(USUAL_SIGNS))
-    text = unicodedata.normalize("NFKC", raised).replace("’", "'")
+    raised = _POWER.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", sentence.translate(AS_TYPED))
+    text = unicodedata.normalize("NFKC", raised)
     text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
     for pattern, unit in _SPELLED_UNITS:
         text = pattern.sub(unit, text)

@@ -15,7 +15,7 @@ from cases.text.jargon import jargon_in
 from cases.text.note_sections import read_sections
 from cases.text.sentences import sentences
 from cases.text.words import count_words, has_chinese, rules_of, stem
-from cases.vocabulary import USUAL_SIGNS, Language, normalise
+from cases.vocabulary import AS_TYPED, Language, normalise
 from scoring.clini_eval.declined import declines
 from scoring.clini_eval.points import LEAVES, Points, clini_eval_file
 from scoring.metrics.samples import share
@@ -84,7 +84,7 @@ def read_interview(dialogue: Dialogue) -> Interview:
 
 def _as_typed(text: str) -> str:
     """Return a text with usual letters, apostrophes and single blanks, without the marks of bold or slanted type."""
-    return _BLANKS.sub(" ", _EMPHASIS.sub("", text.translate(USUAL_SIGNS).replace("’", "'")))
+    return _BLANKS.sub(" ", _EMPHASIS.sub("", text.translate(AS_TYPED)))
 
 
 def _turn(text: str, language: Language, before: str, after: str) -> Turn:
