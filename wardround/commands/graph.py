@@ -1,16 +1,13 @@
-"""``wardround graph``: draw a graph as Mermaid, SVG or PNG."""
+"""``wardround graph``: draw a graph as Mermaid or SVG."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
 from wardround.printing import echo
-
-if TYPE_CHECKING:
-    from langchain_core.runnables.graph import Graph
 
 
 def graph(
@@ -26,7 +23,7 @@ def graph(
         typer.Option(
             "--out",
             "-o",
-            help="File to write: .svg or .png for a picture, any other suffix for Mermaid text.",
+            help="File to write: .svg for a picture, any other suffix for Mermaid text.",
             callback=a_file,
         ),
     ] = None,
@@ -34,6 +31,8 @@ def graph(
     """Draw a graph, as a picture or as text. Without --out, print Mermaid text."""
     from graphs.catalogue import graph_by, graph_names
 
+    if out is not None and out.suffix.lower() == ".png":
+        refuse(f"{out}: a picture is drawn as SVG; name a file that ends in .svg")
     if name not in graph_names():
         refuse(f"no graph {name!r}; expected one of {', '.join(graph_names())}")
     try:
@@ -43,22 +42,17 @@ def graph(
     if out is None:
         echo(drawn.draw_mermaid())
         return
-    try:
-        if out.suffix.lower() == ".png":
-            picture = _png(drawn)
-        elif out.suffix.lower() == ".svg":
-            from wardround.commands.graph_svg import as_svg
+    if out.suffix.lower() == ".svg":
+        from wardround.commands.graph_svg import as_svg
 
-            picture = as_svg(drawn, f"The graph {name}").encode()
-        else:
-            picture = drawn.draw_mermaid().encode()
-    except ImportError:
-        refuse("a PNG is drawn by Graphviz; run: pip install 'wardround[draw]' (needs graphviz and graphviz-dev)")
+        picture = as_svg(drawn, f"The graph {name}")
+    else:
+        picture = drawn.draw_mermaid()
     from cases.whole_files import replacing
 
     out.parent.mkdir(parents=True, exist_ok=True)
     with replacing(out) as file:
-        file.write(picture)
+        file.write(picture.encode())
 
 
 def known_graphs() -> dict[str, list[str]]:
@@ -66,18 +60,3 @@ def known_graphs() -> dict[str, list[str]]:
     from graphs.catalogue import graph_names
 
     return {"Graphs": graph_names()}
-
-
-def _png(drawn: "Graph") -> bytes:
-    """Draw the PNG, with the names of subgraphs on their boxes."""
-    from langchain_core.runnables.graph import LabelsDict
-    from langchain_core.runnables.graph_png import PngDrawer
-
-    class Drawer(PngDrawer):
-        def add_subgraph(self, viz: Any, nodes: list[list[str]], parent_prefix: list[str] | None = None) -> None:
-            super().add_subgraph(viz, nodes, parent_prefix)
-            for box in viz.subgraphs():
-                box.graph_attr.update(label=box.name.removeprefix("cluster_").split(":")[-1], fontname="arial")
-
-    labels = LabelsDict(nodes={node.id: node.name for node in drawn.nodes.values()}, edges={})
-    return Drawer(labels=labels).draw(drawn) or b""
