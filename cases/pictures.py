@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 LARGEST = 20 * 2**20  # bytes of one picture at most; model servers accept no more
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
-_JPEG_SCAN, _JPEG_END = b"\xff\xda", b"\xff\xd9"  # marks; the lines between them cannot hold one
-_MORE_LINES = bytes(number * 157 % 255 for number in range(1, 256))  # noise
 
 _folders: set[Path] | None = None
 
@@ -37,8 +35,7 @@ def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
 
     Args:
         file: its path.
-        whole: whether to decode it, which finds damage behind its head. The end mark that a JPEG may lack is added in
-            any case.
+        whole: whether to decode it, which finds damage behind its head.
 
     Raises:
         PictureError: it cannot be read, is not an image or not a whole one, is too large, or is outside the allowed
@@ -58,9 +55,7 @@ def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
         with Raster.open(io.BytesIO(content), formats=_FORMATS) as raster:
             mime = raster.get_format_mimetype() or ""
             if whole:
-                content = _decoded(raster, content, file)
-            elif raster.format == "JPEG" and _JPEG_END not in content[content.rfind(_JPEG_SCAN) :]:
-                content = _with_end(content)
+                _decode(raster, file)
             # Phones put a preview behind the picture (MPO), which every reader of JPEG leaves out.
             return content, "image/jpeg" if mime == "image/mpo" else mime
     except Raster.DecompressionBombError as error:
@@ -73,41 +68,15 @@ def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
         raise PictureError(f"{str(file)!r}: {unreadable(error)}") from error
 
 
-def _decoded(raster: "ImageFile", content: bytes, file: str | Path) -> bytes:
+def _decode(raster: "ImageFile", file: str | Path) -> None:
     try:
         raster.load()
-        return content
     except MemoryError:
         raise
     except Exception as error:  # decoders of damaged data raise anything
-        if raster.format == "JPEG" and (mended := _ended(content, len(raster.getbands()))):
-            return mended
         if isinstance(error, ValueError) and not raster.tile:  # all lines were decoded, what follows them was not
             raise PictureError(f"{str(file)!r} holds more than a picture ({error}); save it without") from error
         raise PictureError(f"{str(file)!r} is damaged or cut off ({error}); copy it again from its source") from error
-
-
-def _ended(jpeg: bytes, bands: int) -> bytes | None:
-    """Return a JPEG with the end mark that it lacks; None if lines are missing, too, or may be.
-
-    Of one scan of all bands, without restart marks, lines are missing if noise behind it can be seen in the picture.
-    """
-    from PIL import Image as Raster
-
-    scan = jpeg[jpeg.rfind(_JPEG_SCAN) :]
-    if scan[4:5] != bytes([bands]) or scan[5 + 2 * bands :][:3] != b"\0\x3f\0" or b"\xff\xdd\0\4" in jpeg:
-        return None
-    try:
-        shown, other = (
-            Raster.open(io.BytesIO(_with_end(jpeg, more)), formats=["JPEG"]).tobytes() for more in (b"", _MORE_LINES)
-        )
-    except (OSError, SyntaxError, ValueError):
-        return None
-    return _with_end(jpeg) if shown == other else None
-
-
-def _with_end(jpeg: bytes, more: bytes = b"") -> bytes:
-    return jpeg.rstrip(b"\xff") + more + _JPEG_END
 
 
 def own_picture(case: Case, recorded: str) -> Path | None:

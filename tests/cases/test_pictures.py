@@ -94,26 +94,11 @@ def test_a_picture_that_was_cut_off_is_named_by_the_check_and_not_sent(folder: P
         with_sound_pictures(case)
 
 
-@pytest.mark.parametrize("lacking", [1, 2])
-def test_a_jpeg_that_lacks_its_end_mark_alone_is_sent_with_it(folder: Path, lacking: int) -> None:
-    file = folder / "ct.jpg"
-    Raster.effect_noise((64, 64), 50).convert("RGB").save(file)
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-lacking])
-    assert picture_fault(folder, "ct.jpg") is None and read_picture(file) == (whole, "image/jpeg")
-    assert read_picture(file, whole=False) == (whole, "image/jpeg"), "a model gets what was looked at"
-
-
-@pytest.mark.parametrize(
-    ("lacking", "options"),
-    [(12, {}), (200, {}), (30, {"quality": 100}), (2, {"progressive": True}), (2, {"restart_marker_rows": 1})],
-)
-def test_a_jpeg_whose_lines_are_or_may_be_cut_off_is_refused(
-    folder: Path, lacking: int, options: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("options", [{}, {"quality": 100}, {"progressive": True}, {"restart_marker_rows": 1}])
+def test_a_jpeg_of_any_kind_that_lacks_lines_is_refused(folder: Path, options: dict[str, Any]) -> None:
     file = folder / "ct.jpg"
     Raster.effect_noise((64, 64), 50).convert("RGB").save(file, **options)
-    file.write_bytes(file.read_bytes()[:-lacking])
+    file.write_bytes(file.read_bytes()[:-200])
     assert "'ct.jpg' is damaged or cut off (" in str(picture_fault(folder, "ct.jpg"))
 
 
