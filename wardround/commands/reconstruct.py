@@ -92,7 +92,6 @@ def reconstruct(
             echo(reason)
         tell_projection(experiment, files.directory.path, like)
         return
-    earlier = files.kept_of_another_version()
     left = _run(experiment, files, progress)
     sheet = files.write()
     if csv:
@@ -101,7 +100,7 @@ def reconstruct(
 
         write_tables([departments(sheet)], csv)
     _print_sheet(sheet)
-    for reason in [*sheet.left_out, *filter(None, [earlier])]:
+    for reason in sheet.left_out:
         echo(reason)
     echo(f"Dialogues: {out}")
     if sheet.failed:

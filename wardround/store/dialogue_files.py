@@ -18,10 +18,9 @@ from nodes.reconstruction.gates import check_dialogue
 from scoring.clini_eval.data_sheet import DataSheet, ModelUse, data_sheet
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from wardround.config.experiment import ConfigurationError
-from wardround.printing import counted
 from wardround.store.durable_lines import append_line, whole_lines, writing
 from wardround.store.manifest import is_run, other_program, recorded_manifest
-from wardround.store.provenance import versions, write_whole
+from wardround.store.provenance import write_whole
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace
@@ -142,16 +141,6 @@ class DialogueFiles:
                 failures = map(Failure.model_validate_json, whole_lines(self.failed))
                 return {failure.id: failure for failure in failures}
         return {}
-
-    def kept_of_another_version(self) -> str:
-        """Say how many dialogues an earlier version of this software wrote, whose gates they passed; empty if none."""
-        with suppress(ValueError):  # what is damaged is told, or mended, when the run goes on
-            manifest = recorded_manifest(self.directory.path) or {}
-            before, now = manifest.get("versions", {}).get("wardround"), versions(["wardround"])["wardround"]
-            if before != now:
-                kept = sum(isinstance(outcome_of(result), Dialogue) for result in self.directory.each_result())
-                return f"{counted(kept, 'kept dialogue')} written and gated by version {before}, not {now}" * (kept > 0)
-        return ""
 
     def _used_by_model(self) -> dict[str, ModelUse]:
         """Return what each model used for the notes that have a result, by their traces."""

@@ -108,18 +108,6 @@ def test_run_again_it_makes_nothing_twice_and_a_limit_and_a_strategy_are_other_r
 
 
 @pytest.mark.slow
-def test_dialogues_kept_from_another_version_are_counted(source: Path, tmp_path: Path) -> None:
-    out = tmp_path / "d.jsonl"
-    assert "kept dialogue" not in run(source, "-o", out, "--limit", 1).stdout
-    root = tmp_path / "d.jsonl.work"
-    manifest = recorded_manifest(root)
-    assert manifest is not None
-    write_manifest(root, {**manifest, "versions": {**manifest["versions"], "wardround": "0.0.9"}})
-    again = run(source, "-o", out, "--limit", 1)
-    assert "1 kept dialogue written and gated by version 0.0.9, not 0.1.0" in again.stdout
-
-
-@pytest.mark.slow
 def test_what_has_passed_the_gates_is_not_checked_again(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
