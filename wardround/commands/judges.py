@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.options import CsvFolder, Judgements, Runs
+from wardround.commands.options import CsvFolder, JsonFile, Judgements, Runs
 from wardround.printing import echo
 
 
@@ -24,6 +24,7 @@ def judges(
         ),
     ] = None,
     csv: CsvFolder = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Compare judges with people and with each other.
 
@@ -44,6 +45,6 @@ def judges(
     if judge:  # only now, after everything that may be refused
         with judged_with() as meter:
             judgements = run_alone(judged, found, judge)
-    print_and_write(tables_of(judgements, people), csv)
+    print_and_write(tables_of(judgements, people), csv, json_file)
     for note in used_notes(meter.spent) if judge else ():
         echo(note)

@@ -115,6 +115,10 @@ CsvFolder = Annotated[
     Path | None,
     typer.Option("--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder),
 ]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_json_file),
+]
 JsonNumbers = Annotated[
     Path | None,
     typer.Option(

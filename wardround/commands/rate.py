@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wardround.commands.options import Browser, CsvFolder, Judgements, Port, Runs
+from wardround.commands.options import Browser, CsvFolder, JsonFile, Judgements, Port, Runs
 from wardround.printing import echo
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def rate(
     browser: Browser = True,
     summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the judgements so far.")] = False,
     csv: CsvFolder = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Open a page on which people judge consultations blind.
 
@@ -52,7 +53,7 @@ def rate(
         echo(f"{file}: no judgements on scale {scale} yet")
     if others := left_out(found, file, given):
         echo(others, err=True)
-    print_and_write(tables, csv)
+    print_and_write(tables, csv, json_file)
 
 
 def rate_cases(
@@ -77,6 +78,7 @@ def rate_cases(
     browser: Browser = True,
     summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the ratings so far.")] = False,
     csv: CsvFolder = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Open a page on which physicians rate cases with yes or no.
 
@@ -97,7 +99,7 @@ def rate_cases(
     tables = tables_of(cases, name, read_marks(marks_file))
     if not tables:
         echo(f"{marks_file}: no ratings on scale {scale} yet")
-    print_and_write(tables, csv)
+    print_and_write(tables, csv, json_file)
 
 
 def _serve(items: "list[Item]", scale: "Name", marks: "Marks", what: str, port: int, browser: bool) -> None:

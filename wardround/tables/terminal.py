@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wardround.printing import printable
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json, write_whole
 from wardround.tables.table import Shown, Table, of_numbers
 
 _MAX_ROWS = 20  # rows printed per table
@@ -69,18 +69,20 @@ def print_rows(
         console.print(_as_rich_table(part_title, *chosen))
 
 
-def print_and_write(tables: Sequence[Table], csv: Path | None = None) -> None:
-    """Print tables, only the first rows of long ones, and optionally write them in full, as CSV.
+def print_and_write(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
+    """Print tables, only the first rows of long ones, and optionally write them in full.
 
     Raises:
         OSError: they cannot be written.
     """
     for table in tables:
         more = len(table.rows) - _MAX_ROWS
-        notes = [f"{more} further rows: write them with --csv."] if more > 0 else []
+        notes = [f"{more} further rows: write them with --csv or --json."] if more > 0 else []
         print_table(replace(table, rows=table.rows[:_MAX_ROWS], notes=[*notes, *table.notes]))
         if csv is not None:
             write_whole(csv / f"{table.name}.csv", table.csv)
+    if json_file is not None:
+        write_json(json_file, {table.name: list(table.rows) for table in tables}, indent=2)
 
 
 def _as_rich_table(

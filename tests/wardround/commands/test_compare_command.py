@@ -110,7 +110,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     (dialogues := tmp_path / "dialogs.jsonl").write_text("", "utf-8")
     (link := tmp_path / "link.csv").symlink_to(people)
     for file, refused in (
-        (people, wardround("score", "medpmc", run, "--human", people, "--json", people)),
+        (people, wardround("judges", run, "--human", people, "--json", people)),
         (link, wardround("score", "medpmc", run, "--human", people, "--json", link)),
         (dialogues, wardround("export", "sft", dialogues, "-o", dialogues)),
         (dialogues, wardround("score", "clini-eval", dialogues, "--details", dialogues)),

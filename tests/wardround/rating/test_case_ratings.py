@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from random import Random
 
-import pandas as pd
 import pytest
 
 from cases import load_cases
@@ -98,9 +97,10 @@ def test_the_command_prints_and_writes_what_was_rated_and_refuses_what_it_cannot
     for mark in [*rated("diagnosis", "Ann", ANN), *rated("diagnosis", "Bob", BOB)]:
         kept.add(mark)
     arguments = ("cases", "rate", "builtin", "--scale", "ai_hospital", "--summary", "--marks", tmp_path / "r.jsonl")
-    told = wardround(*arguments, "--csv", tmp_path)
+    told = wardround(*arguments, "--json", tmp_path / "out.json")
     assert told.exit_code == 0 and "Cohen's kappa" in told.stdout, told.output
-    assert pd.read_csv(tmp_path / "case_ratings.csv")["kappa"].tolist() == pytest.approx([1 / 3])
+    (row,) = json.loads((tmp_path / "out.json").read_text("utf-8"))["case_ratings"]
+    assert row["kappa"] == pytest.approx(1 / 3)
     assert "no ratings on scale medchain yet" in wardround(*arguments[:4], "medchain", *arguments[5:]).stdout
     (tmp_path / "r.jsonl").write_text("{}\n", "utf-8")
     told = wardround(*arguments)

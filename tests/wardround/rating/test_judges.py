@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from tests.support import runs
@@ -107,14 +106,14 @@ def test_the_command_judges_runs_again_and_reads_what_people_judged(tmp_path: Pa
     kept = Marks(run.path / FILE)
     for case_id, value in zip(ENGLISH, (1, 3), strict=True):
         kept.add(mark("a", "diagnosis", value, case_id))
-    told = wardround("judges", run.path, "--judge", "offline", "--csv", tmp_path)
+    told = wardround("judges", run.path, "--judge", "offline", "--json", tmp_path / "j.json", "--csv", tmp_path)
     assert told.exit_code == 0, told.output
-    rows = pd.read_csv(tmp_path / "judges.csv").to_dict("records")
+    rows = json.loads((tmp_path / "j.json").read_text("utf-8"))["judges"]
     of_diagnosis = {row["judge"]: row for row in rows if row["score"] == "Diagnosis"}
     assert of_diagnosis.keys() == {AS_RUN, "offline", "panel", "people"}
     assert (of_diagnosis[AS_RUN]["mean_mean"], of_diagnosis["offline"]["mean_mean"]) == (4.0, 1.0)
     assert of_diagnosis["people"]["mean_mean"] == 2.0 and of_diagnosis["offline"]["people_n"] == 2
-    assert "with people" in told.stdout
+    assert (tmp_path / "judges.csv").exists() and "with people" in told.stdout
 
 
 @pytest.mark.slow
@@ -132,9 +131,9 @@ def test_interviews_written_from_notes_are_judged_again_item_by_item_and_rated_b
     kept = Marks(recorded.path / FILE)
     for note in ("n0", "n1"):
         kept.add(mark("a", "examination_consistency", 3, note, "clini_eval"))
-    told = wardround("judges", recorded.path, "--judge", "offline", "--csv", tmp_path)
+    told = wardround("judges", recorded.path, "--judge", "offline", "--json", tmp_path / "j.json")
     assert told.exit_code == 0, told.output
-    rows = pd.read_csv(tmp_path / "judges.csv").to_dict("records")
+    rows = json.loads((tmp_path / "j.json").read_text("utf-8"))["judges"]
     of_family = {row["judge"]: row["mean_n"] for row in rows if row["score"] == "Family History"}
     assert of_family == {AS_RUN: 2, "offline": 2, "panel": 2}
     (people,) = (row for row in rows if (row["score"], row["judge"]) == ("Medical Exam", "people"))
@@ -144,9 +143,9 @@ def test_interviews_written_from_notes_are_judged_again_item_by_item_and_rated_b
 def test_scores_of_people_from_elsewhere_stand_by_the_names_of_the_scores(tmp_path: Path) -> None:
     run, file = consulted(tmp_path / "one"), tmp_path / "people.csv"
     file.write_text("case,treatment\n" + "".join(f"{case_id},3\n" for case_id in ENGLISH), "utf-8")
-    told = wardround("judges", run.path, "--human", file, "--csv", tmp_path)
+    told = wardround("judges", run.path, "--human", file, "--json", tmp_path / "j.json")
     assert told.exit_code == 0, told.output
-    rows = pd.read_csv(tmp_path / "judges.csv").to_dict("records")
+    rows = json.loads((tmp_path / "j.json").read_text("utf-8"))["judges"]
     assert [row["mean_mean"] for row in rows if row["judge"] == "people"] == [3.0]
 
 
@@ -168,7 +167,8 @@ def test_what_cannot_be_judged_or_read_is_refused_in_a_line(tmp_path: Path) -> N
             file.write_text(text, "utf-8")
             told = wardround("judges", one, "--human", file, "--judge", judge)
             assert told.exit_code == 2 and wrong in told.stderr
-        assert wardround("judges", one, "--csv", file, "--judge", judge).exit_code == 2
+        for option, place in (("--csv", file), ("--json", tmp_path)):
+            assert wardround("judges", one, option, place, "--judge", judge).exit_code == 2
     assert server.requests == [], "nobody is paid for what is refused"
 
 

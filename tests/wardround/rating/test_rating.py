@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -478,10 +477,11 @@ def test_the_summary_prints_and_writes_what_was_judged(tmp_path: Path) -> None:
         mark(rater, "diagnosis", value, ENGLISH[0]).model_dump_json() for rater, value in (("=Ann", 4), ("Bob", 1))
     ]
     (run.path / FILE).write_text("\n".join(lines) + "\n" + lines[0][:20], "utf-8")  # the last was cut by a kill
-    told = CliRunner().invoke(app, ["rate", str(run.path), "--summary", "--csv", str(tmp_path / "csv")])
+    written = ["--csv", str(tmp_path / "csv"), "--json", str(tmp_path / "all.json")]
+    told = CliRunner().invoke(app, ["rate", str(run.path), "--summary", *written])
     assert told.exit_code == 0, told.output
     assert "Items on which people disagree most" in told.output and "=Ann: 4, Bob: 1" in told.output
-    assert pd.read_csv(tmp_path / "csv" / "ratings.csv")["marks"].tolist() == [2]
+    assert json.loads((tmp_path / "all.json").read_text("utf-8"))["ratings"][0]["marks"] == 2
     assert "'=Ann: 4" in (tmp_path / "csv" / "disagreements.csv").read_text("utf-8")
 
 
