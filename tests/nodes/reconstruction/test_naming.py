@@ -14,3 +14,11 @@ def test_a_suspicion_needs_a_word_of_it_and_a_name_that_people_say() -> None:
     assert suspects_disease("I think it may be diabetes.", diabetes, "en")
     assert not suspects_disease("Has anybody in the family diabetes?", diabetes, "en")
     assert not suspects_disease("I think it may be asthma.", diabetes, "en")
+
+
+def test_who_suspects_one_of_two_diseases_suspects_each_and_no_other() -> None:
+    diabetes = ["Type 2 diabetes mellitus"]
+    assert suspects_disease("I think it may be asthma or diabetes.", diabetes, "en")
+    assert suspects_disease("可能是哮喘或糖尿病。", ["2型糖尿病"], "zh")
+    assert not suspects_disease("I think it may be asthma, but it is not diabetes.", diabetes, "en")
+    assert not suspects_disease("可能是哮喘，不是糖尿病。", ["2型糖尿病"], "zh")
