@@ -107,6 +107,29 @@ def test_a_node_that_asks_what_it_does_not_declare_is_told_before_a_model_is_ask
     assert "the node asks the role 'lone_doctor', but does not declare it: @wr.node(asks=...) (plug-in" in said
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ("plan: str", "role 'lone_doctor': its offline rule returned Triage; expected Mine: "),
+        (
+            "department: str\n    urgency: str | None = None",
+            "decided referral.level1 with a Mine; expected stage.decision",
+        ),
+    ],
+)
+def test_a_role_whose_answer_is_not_what_its_rule_gives_is_told_before_a_model_is_asked(
+    fields: str, told: str, tmp_path: Path
+) -> None:
+    """The rule's answer was right, so the rehearsal passed, and each case failed after its paid calls."""
+    name = f"foreign_{len(fields)}"
+    decide = "return {'decision': await ask_at_stage(doctor, wr.case_view(state, stage, runtime.context), state, "
+    source = ALONE.format(name=name, decide=f"{decide}runtime.context)}}")
+    source = source.replace('"medchain/general", stage.decision', '"strategies/solo", Mine')
+    load(tmp_path, f"from pydantic import BaseModel\n\nclass Mine(BaseModel):\n    {fields}\n\n{source}")
+    with FakeServer() as server:
+        assert told in refused(short(server, limit=1, strategy=name), server, tmp_path / "out")
+
+
 def test_a_strategy_that_always_recalls_finds_nothing_where_retrieval_is_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
