@@ -95,8 +95,10 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     for name in ("question", "answer"):
         if not isinstance(value.get(name), str) or not value[name].strip():
             record.expected(name, "text", value.get(name))
-    if not isinstance(value.get("options", {}), Mapping | list):
-        record.expected("options", "an object of lettered choices", value["options"])
+    choices = value.get("options", {})
+    options = lettered(choices) or {}
+    if not options and not isinstance(choices, Mapping | list):
+        record.expected("options", "an object of lettered choices, or '(A) ... (B) ...'", choices)
     if record.sound and language_of(value["question"]) != "en":
         record.error("question", "is not English; expected a question of MedQA-USMLE")
     if not record.sound:
@@ -112,7 +114,8 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         narrative, asked = [asked], ""
     if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
         asked = f"{narrative.pop()} {asked}"
-    options = lettered(value.get("options")) or {}
+    if choices and not options:
+        record.warn("options", "are not two to 26 choices with a letter or text each, and are left out")
     answer = phrase(value["answer"])
     stated = letter(value.get("answer_idx") or "")
     right = letter_of(answer, options, stated)

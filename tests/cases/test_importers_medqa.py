@@ -20,7 +20,11 @@ QUESTION: dict[str, Any] = {
     "meta_info": "step1",
     "answer_idx": "A",
 }
-OTHER = {"question": "Which enzyme does allopurinol inhibit?", "answer": "Xanthine oxidase", "options": {"A": "x"}}
+OTHER = {
+    "question": "Which enzyme does allopurinol inhibit?",
+    "answer": "Xanthine oxidase",
+    "options": {"A": "Renin", "B": "Xanthine oxidase"},
+}
 
 
 def imported(tmp_path: Path, *questions: Any) -> ImportResult:
@@ -105,6 +109,13 @@ def test_choices_in_a_list_are_read_as_those_in_an_object(tmp_path: Path) -> Non
 def test_choices_in_a_bare_list_have_letters_in_their_order(tmp_path: Path) -> None:
     key = only(imported(tmp_path, {**QUESTION, "options": ["Polydipsia", "Diabetes insipidus"]})).key
     assert (key.options, key.option) == ({"A": "Polydipsia", "B": "Diabetes insipidus"}, "B")
+
+
+def test_choices_in_one_text_are_read_and_those_in_an_unknown_form_left_out_with_a_warning(tmp_path: Path) -> None:
+    key = only(imported(tmp_path, {**QUESTION, "options": "(A) Polydipsia (B) Diabetes insipidus"})).key
+    assert (key.options, key.option) == ({"A": "Polydipsia", "B": "Diabetes insipidus"}, "B")
+    unknown = imported(tmp_path, {**QUESTION, "options": [{"label": "A", "text": "Polydipsia"}, {"label": "B"}]})
+    assert [problem.field for problem in unknown.warnings] == ["options"] and unknown.cases[0].key.options == {}
 
 
 def test_an_answer_in_other_letters_keeps_its_options_and_a_bare_letter_is_no_diagnosis(tmp_path: Path) -> None:
