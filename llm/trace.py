@@ -179,6 +179,9 @@ def record(call: Call, trace_file: str | None) -> None:
 
     With a trace file, the whole record is written there as one line, and the state keeps only an outline, because the
     state is saved at every checkpoint.
+
+    Raises:
+        TraceError: the file cannot be written.
     """
     _append(call, trace_file)
     collect(call, trace_file)
@@ -201,12 +204,20 @@ def file_event(event: Event, trace_file: str | None) -> Trace:
     return Trace(events=(event if trace_file is None else event.model_copy(update={"content": None}),))
 
 
+class TraceError(OSError):
+    """The trace cannot be written, as on a full disk: what is asked from now on would be paid and lost."""
+
+
 def _append(entry: Call | Event, trace_file: str | None) -> None:
-    if trace_file is not None:
+    if trace_file is None:
+        return
+    try:
         with open(trace_file, "ab+") as out:
             out.seek(max(0, out.seek(0, os.SEEK_END) - 1))
             is_cut = out.read(1) not in (b"", b"\n")  # a kill may have cut off the last line
             out.write(b"\n" * is_cut + sealed(entry).encode() + b"\n")
+    except OSError as error:
+        raise TraceError(error.errno, error.strerror, trace_file) from error
 
 
 def kept_at(file: str | Path) -> Path:

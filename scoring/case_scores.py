@@ -14,6 +14,7 @@ from cases.registry import GivenError, Registry
 from cases.validation import in_a_line, line_in, nearest
 from llm import UNANSWERED, AskError, ModelSettings, side_by_side
 from llm.masking import masked
+from llm.trace import TraceError
 from scoring.metrics.statistics import Ends
 
 # What a run can produce and a suite can need: the stages' decisions, a report, a dialogue, the actions by which the
@@ -105,6 +106,7 @@ class Metric:
 
         Raises:
             AskError: a limit was reached, or the judge's server takes no question.
+            TraceError: the judge's answer cannot be written down.
         """
         try:
             given = copy.deepcopy((case, answers))  # so that a metric cannot change the originals
@@ -118,7 +120,7 @@ class Metric:
             return number
         except UNANSWERED as error:
             return judge_failed(error)
-        except AskError:
+        except (AskError, TraceError):
             raise
         except BaseException as error:  # raised by custom code
             if ends_more_than_a_case(error):

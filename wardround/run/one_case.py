@@ -19,7 +19,7 @@ from llm.errors import LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
-from llm.trace import Trace, merge_traces
+from llm.trace import Trace, TraceError, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
 from nodes.state.chart import repeating
@@ -77,7 +77,7 @@ async def run_case(
 
     Raises:
         RunStoppedError: a server refuses every question, or the embedding model cannot be loaded, so no other case
-            would succeed.
+            would succeed; or the trace cannot be written, so the answers of other cases would be lost too.
     """
     contain_tasks()
     started = time.perf_counter()
@@ -112,6 +112,8 @@ async def run_case(
             course = final["follow_up"].course
     except (RefusedError, EmbeddingModelError) as error:
         raise RunStoppedError(f"{error}; {TO_RESUME}") from error
+    except TraceError as error:
+        raise RunStoppedError(f"{trace_file}: cannot be written: {error.strerror}; {TO_RESUME}") from error
     except AskError as error:
         outcome = failure(experiment, attempt, error.reason, why_unanswered(error))
     except SexBoundError as error:

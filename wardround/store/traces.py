@@ -76,6 +76,8 @@ def packed_fault(file: Path) -> str | None:
         return None
     if fault := too_large(packed):
         return fault
+    if not packed.stat().st_size:  # gzip takes it for a whole file, but writes none without a header
+        return f"{packed}: cannot be unpacked: is empty"
     try:
         with gzip.open(packed) as lines:
             while lines.read(2**20):

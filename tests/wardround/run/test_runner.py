@@ -1,6 +1,7 @@
 """The runner: the same results in any order, at any concurrency and after any interruption; no case is lost."""
 
 import asyncio
+import errno
 import hashlib
 import json
 import shutil
@@ -12,10 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from cases import Case, ExaminationRecord, load_cases, save_cases
 from cases.injections import injected
 from llm import ModelSpecError
+from llm.checksums import sealed
+from llm.trace import Call
 from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
 from retrieval.chroma_collections import ALL_DEPARTMENTS
 from scoring.case_scores import CaseScores
@@ -26,6 +30,7 @@ from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.engines import local
 from wardround.run.one_case import Outcome
 from wardround.run.runner import run_experiment
+from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import read_manifest, write_manifest
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
@@ -595,3 +600,27 @@ def test_what_rules_answered_is_no_call(tmp_path: Path) -> None:
     recorded = calls(tmp_path, result.case_id)
     assert 0 < result.calls < len(recorded)
     assert result.calls == sum(call["model"] != "offline" for call in recorded)
+
+
+def test_a_trace_that_cannot_be_written_stops_the_run_and_only_what_was_under_way_is_paid_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def on_a_full_disk(entry: BaseModel) -> str:
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(entry)
+        return sealed(entry)
+
+    with FakeServer() as server:
+        experiment = short(server, limit=1)
+        monkeypatch.setattr("llm.trace.sealed", on_a_full_disk)
+        with pytest.raises(RunStoppedError, match=r"traces/.*jsonl: cannot be written: No space left on device; fix"):
+            run(experiment, tmp_path)
+        assert not (tmp_path / "results.jsonl").exists()
+        lost = len(server.requests) - sum(isinstance(entry, Call) for entry in written)
+        monkeypatch.undo()
+        run(experiment, tmp_path)
+        assert {result.termination for result in results(tmp_path)} == {"completed"}
+        assert lost <= 3 and len(server.requests) == sum(result.calls for result in results(tmp_path)) + lost

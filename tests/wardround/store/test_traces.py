@@ -11,7 +11,7 @@ from llm.trace import raw_lines, trace_lines
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from wardround.cli import app
 from wardround.store.run_directory import RunDirectory
-from wardround.store.traces import pack, read_trace, traces_in, unpack
+from wardround.store.traces import pack, packed_fault, read_trace, traces_in, unpack
 
 LINES = ['{"id": "a"}\n', '{"id": "咳嗽\u2028"}\n', "cut off"]
 
@@ -65,3 +65,8 @@ def test_where_a_kill_has_left_both_forms_the_lines_count(tmp_path: Path) -> Non
     assert list(trace_lines(file)) == ["{}\n"]
     unpack(file)
     assert list(tmp_path.iterdir()) == [file] and file.read_text() == "{}\n"
+
+
+def test_a_packed_trace_that_a_power_cut_emptied_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "a-0.jsonl.gz").touch()
+    assert packed_fault(tmp_path / "a-0.jsonl") == f"{tmp_path / 'a-0.jsonl.gz'}: cannot be unpacked: is empty"
