@@ -14,6 +14,7 @@ from cases.vocabulary import Language, compiled, data_file, patterns, word_list
 from nodes.offline.chart_signs import (
     ADULT_FROM,
     CHILD_FROM,
+    affirms,
     came_just_now,
     found_text,
     matches,
@@ -51,6 +52,8 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     if any(
         matches(named, name) != is_wanted for named, is_wanted in _said_by_tests(results) for name in case.diagnosis[:1]
     ):
+        return True
+    if _PATTERNS["benign_growth"].search("; ".join(case.diagnosis[:1])) and affirms(results, "malignant_cells"):
         return True
     if has_chinese("".join(case.diagnosis[:1])) and not has_chinese(results):
         return False  # a Chinese name cannot match other results, and splitting it would load a dictionary

@@ -4,8 +4,10 @@ import pytest
 
 from cases.vocabulary import data_file
 from nodes.offline.chart_signs import matches
+from nodes.offline.diagnoses import contradicts
 from nodes.state.chart import Chart, Presentation
 from nodes.workflow.stages import STAGES, read_chart
+from retrieval import RememberedCase
 
 
 def chart(language: Any, result: str) -> Chart:
@@ -47,3 +49,22 @@ def test_a_negative_test_names_nothing(language: Any, result: str) -> None:
 def test_what_a_test_names_is_what_it_proves() -> None:
     rows = [row for row in data_file("nodes.offline", "causes")["test"] if "names" in row]
     assert rows and all(matches(row["proves"], name) for row in rows for name in row["names"].values())
+
+
+@pytest.mark.parametrize(
+    ("language", "result", "name", "is_out"),
+    [
+        ("en", "Ducts are expanded by cells with large irregular nuclei.", "Fibroadenoma of the right breast", True),
+        ("en", "Glands of atypical cells.", "Breast cyst", True),
+        ("en", "Glands of atypical cells.", "Adenocarcinoma of the lung", False),
+        ("en", "Glands of atypical cells.", "Atypical hyperplasia", False),
+        ("en", "No atypical cells.", "Fibroadenoma of the right breast", False),
+        ("zh", "见异型细胞及癌巢。", "乳腺纤维腺瘤", True),
+        ("zh", "见异型细胞及癌巢。", "乳腺癌", False),
+        ("zh", "未见异型细胞。", "乳腺纤维腺瘤", False),
+    ],
+)
+def test_malignant_cells_contradict_a_benign_growth(language: Any, result: str, name: str, is_out: bool) -> None:
+    """Two of three interns outvoted the carcinoma in situ that the biopsy showed by a fibroadenoma."""
+    case = RememberedCase(id="near", verified=True, language=language, diagnosis=[name])
+    assert contradicts(case, chart(language, result)) is is_out
