@@ -75,9 +75,8 @@ def replies(
     if sheet is not None:
         rows = [row for run in found for row in _sheet(run, rounds_by_run[run.name])]
         write_whole(sheet, Table("replies", "", [], rows).csv)
-        return Scores(
-            "replies", "sound", _dialogues(rounds_by_run), {}, notes=[f"{counted(len(rows), 'round')} to mark: {sheet}"]
-        )
+        n, more = _cases_and_dialogues(rounds_by_run)
+        return Scores("replies", "sound", n, {}, notes=[f"{counted(len(rows), 'round')} to mark: {sheet}"], more=more)
     if marks:
         return _marked(rounds_by_run, marks)
     samples: dict[str, Samples] = {}
@@ -176,12 +175,21 @@ def _scores(
         means = [found.get(metric, Estimate(n=0)).mean for metric in ("Rel", "Con", "Acc")]
         relevant, consistent, accurate = (as_text(mean, ".1f") for mean in means)
         rounds = rounds_by_run[name]
-        counts = [_dialogues({name: rounds}), len(rounds)]
+        counts = [len(_dialogues(rounds)), len(rounds)]
         tests = sum(one.examined for one in rounds.values())
         rows.append([name, *map(str, counts), relevant, consistent, str(tests), accurate])
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
-    return Scores("replies", "sound", _dialogues(rounds_by_run), metrics, [table], notes, failed)
+    n, more = _cases_and_dialogues(rounds_by_run)
+    return Scores("replies", "sound", n, metrics, [table], notes, failed, more=more)
 
 
-def _dialogues(rounds_by_run: Mapping[str, Rounds]) -> int:
-    return len({key[:3] for rounds in rounds_by_run.values() for key in rounds})
+def _cases_and_dialogues(rounds_by_run: Mapping[str, Rounds]) -> tuple[int, list[str]]:
+    """Return the number of cases, and that of dialogues in words if it differs, as of several runs or epochs."""
+    dialogues = [one for rounds in rounds_by_run.values() for one in _dialogues(rounds)]
+    cases = len({case_id for _, case_id, _ in dialogues})
+    return cases, [counted(len(dialogues), "dialogue")] if len(dialogues) != cases else []
+
+
+def _dialogues(rounds: Rounds) -> set[tuple[str, str, str]]:
+    """Return the run, case and epoch of each dialogue."""
+    return {(run, case_id, epoch) for run, case_id, epoch, _ in rounds}

@@ -216,6 +216,9 @@ def test_the_counts_beside_peoples_marks_are_those_of_the_dialogues_that_they_ma
     frame.to_csv(sheet, index=False)
     marked = wardround("score", "replies", run, "--marks", sheet, "--marks", sheet, "--json", out)
     assert marked.exit_code == 0 and json.loads(out.read_text("utf-8"))["n"] == 1
+    again = write_run(tmp_path / "again", results[:2], data={"case_ids": ids[:2]})
+    told = wardround("score", "replies", run, again).stdout
+    assert "replies, sound mode, 3 cases, 5 dialogues" in told, "a case of two runs is one case"
 
 
 def test_marks_that_are_all_alike_have_an_interval_as_three_dialogues_are_few(tmp_path: Path) -> None:
