@@ -22,6 +22,7 @@ class Prompt:
 
     name: str
     language: Language
+    role: str
     variables: frozenset[str]
     system: str
     user: str
@@ -87,6 +88,7 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     return Prompt(
         name=name,
         language=language,
+        role=header.get("role", ""),
         variables=declared,
         system=sections["system"],
         user=sections["user"],
