@@ -4,10 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 from scoring.metrics.comparison import permuted_p
 from scoring.metrics.statistics import NORMAL
 
+Key = TypeVar("Key")
 _PERMUTED = 100  # number of pairs up to which the p of a correlation is permuted
 
 
@@ -59,9 +61,13 @@ def _interval(rho: float, n: int) -> tuple[float, float] | None:
     return (-1.0 if is_perfect and rho < 0 else low, 1.0 if is_perfect and rho > 0 else high)
 
 
+def spearman_over(one: Mapping[Key, float], other: Mapping[Key, float]) -> Correlation:
+    """Return the correlation of two columns over the cases that both have."""
+    return spearman([(one[key], other[key]) for key in one if key in other])
+
+
 def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
     """Return the correlation of every two columns over the cases that both have (AIE, figure 5)."""
     return {
-        (one, other): spearman([(left[case], right[case]) for case in left if case in right])
-        for (one, left), (other, right) in combinations(columns.items(), 2)
+        (one, other): spearman_over(left, right) for (one, left), (other, right) in combinations(columns.items(), 2)
     }

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from scoring.human_scores import read_human_scores, unknown_cases
 from scoring.metrics.comparison import paired_difference
-from scoring.metrics.correlation import spearman
+from scoring.metrics.correlation import spearman_over
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Ends, estimate
 from wardround.analysis.rescoring import rescore
@@ -201,7 +201,7 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
             average = estimate(scores.values(), [key[2] for key in scores], ends=found.ends.get(name))
             rows.append({"score": title, "judge": judge, **measured({"mean": average})})
             for part, others in (("people", human if judge != PEOPLE else {}), ("length", lengths)):
-                one = spearman([(scores[key], others[key]) for key in scores if key in others])
+                one = spearman_over(scores, others)
                 low, high = one.ci95 or (None, None)
                 rows[-1] |= zip(
                     (f"{part}{ending}" for ending, *_ in _RHO), (one.rho, low, high, one.p, one.n), strict=True

@@ -15,7 +15,7 @@ from scoring.aie.mcq import METRIC
 from scoring.aie.metrics import DISTINCT_BY_LENGTH, distinct_by_length, score_aie, unanswered
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
-from scoring.metrics.correlation import spearman
+from scoring.metrics.correlation import spearman_over
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
@@ -72,8 +72,7 @@ def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
     """Correlate coverage with right diagnoses over cases, by doctor (section 2.10); epochs are averaged."""
     rows = []
     for doctor, samples in parts.items():
-        covered, correct = (case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS"))
-        one = spearman([(covered[case], correct[case]) for case in covered if case in correct])
+        one = spearman_over(*(case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS")))
         rows.append([doctor, cell(one.rho), interval_cell(one.ci95), as_text(one.p, P_VALUE), str(one.n)])
     title = "Correlation of coverage and diagnosis over cases (Spearman)"
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
