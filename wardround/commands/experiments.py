@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from wardround.commands.exit_codes import group_of_commands, refuse
+from wardround.commands.exit_codes import group_of_commands
+from wardround.commands.options import check_known
 from wardround.printing import echo
 
 experiments_app = group_of_commands("Show built-in experiment files, and their JSON schema.")
@@ -29,8 +30,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of a built-in experiment
     from wardround.library import library_files
 
     files = library_files()
-    if name not in files:
-        refuse(f"no built-in experiment {name!r}; expected one of {', '.join(files)}")
+    check_known("built-in experiment", [name], files)
     echo(files[name].read_text("utf-8"), nl=False)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_file
+from wardround.commands.options import a_file, check_known
 from wardround.printing import echo
 
 
@@ -33,8 +33,7 @@ def graph(
 
     if out is not None and out.suffix.lower() == ".png":
         refuse(f"{out}: a picture is drawn as SVG; name a file that ends in .svg")
-    if name not in graph_names():
-        refuse(f"no graph {name!r}; expected one of {', '.join(graph_names())}")
+    check_known("graph", [name], graph_names())
     try:
         drawn = graph_by(name, strategy).get_graph(xray=depth)
     except ValueError as error:

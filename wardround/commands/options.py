@@ -1,7 +1,7 @@
 """Options shared by several commands."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -64,6 +64,15 @@ def a_json_file(given: Path | None) -> Path | None:
     if given == Path("-"):
         refuse("--json -: expected a file name; standard output has the printed tables")
     return a_file(given)
+
+
+def check_known(option: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Exit if a name that an option gives is unknown, with the one that was meant."""
+    from cases.validation import nearest, suggestion
+
+    for name in given:
+        if name not in known:
+            refuse(f"{option} {name}: {suggestion(name, known) or nearest(name, known)}")
 
 
 def separated(given: Iterable[str] | None) -> list[str]:

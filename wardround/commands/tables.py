@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import check_known
 from wardround.printing import echo
 from wardround.tables.names import TABLE_NAMES, USUAL
 
@@ -38,8 +39,7 @@ def tables(
     from wardround.store.recorded_run import find_runs
     from wardround.tables.making import make_tables
 
-    if unknown := [name for name in table or [] if name not in TABLE_NAMES]:
-        refuse(f"--table {unknown[0]}: unknown table; expected one of {', '.join(TABLE_NAMES)}")
+    check_known("--table", table or (), TABLE_NAMES)
     results = make_tables(find_runs(runs), table or USUAL)
     if refused := [one for one in results if one.reason and table]:
         refuse(f"--table {refused[0].name}: {refused[0].reason}")

@@ -19,7 +19,7 @@ def test_without_a_name_all_tables_that_fit_are_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("score", "unknown table; expected one of scores"), ("consensus", "no case had a discussion")]
+    ("name", "reason"), [("score", "--table score: did you mean 'scores'?"), ("consensus", "no case had a discussion")]
 )
 def test_a_table_that_is_unknown_or_does_not_fit_ends_with_2(tmp_path: Path, name: str, reason: str) -> None:
     told = wardround("tables", write_run(tmp_path / "run", [graded("a")]), "--table", name)

@@ -23,7 +23,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import out_folder, separated
+from wardround.commands.options import check_known, out_folder, separated
 from wardround.commands.score.aie import read_kept
 from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed
 from wardround.commands.score.compared import cell
@@ -115,8 +115,7 @@ def aie_pairwise(
     read = dict(zip(path_of, read_kept([*path_of.values()], leave_out), strict=True))
     names = list(read)
     closed_models = separated([closed or ""])
-    if strangers := [name for name in closed_models if name not in names]:
-        refuse(f"--closed {strangers[0]}: no such doctor; expected some of {', '.join(names)}")
+    check_known("--closed", closed_models, names)
     notes = pairing(read)
     judges = {each: checked_models({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     diagnosing = choosing_each(diagnose, "--diagnose", path_of, runs)
@@ -243,8 +242,7 @@ def _choices(files: Sequence[Path], names: Sequence[str], case_of: Mapping[str, 
     seen: Counter[tuple[str, ...]] = Counter()  # over all files: two folders may have one of the same name
     for file in files:
         known, unknown = named(_chosen_in(file), names)
-        if unknown:
-            refuse(f"{file}: unknown doctor {unknown[0]}; expected one of {', '.join(names)}")
+        check_known(f"{file}: unknown doctor", unknown, names)
         for one in known:
             rater = one.rater or file.stem
             pair = (one.case, one.view, *sorted((one.one, one.other)), rater)

@@ -9,7 +9,6 @@ import typer
 
 from cases import Case, load_cases
 from cases.importers.source import Source
-from cases.validation import nearest
 from llm import Role
 from llm.specs import OFFLINE
 from nodes.context import Context
@@ -28,7 +27,7 @@ from scoring.mvme.reply_judges import consistency_judge, examination_judge, rele
 from wardround.analysis import simulators
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import RoleModels
+from wardround.commands.options import RoleModels, check_known
 from wardround.commands.score.output import (
     ExtraTable,
     ModeOption,
@@ -148,8 +147,7 @@ def simulator(
 
 def _check_patient(patient: str | None, judged: Judged | None, usual: str, tracker: bool) -> None:
     """Exit if this patient does not exist, or does not fit the judgement."""
-    if patient is not None and patient not in PATIENTS:
-        refuse(f"--patient {patient}: {nearest(patient, PATIENTS)}")
+    check_known("--patient", [patient or usual], PATIENTS)
     if judged == "medpmc" and patient is not None:
         refuse("--judged medpmc uses its own patients, medpmc and medchain; leave out --patient")
     if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or usual].settings):

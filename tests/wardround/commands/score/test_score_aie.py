@@ -583,8 +583,8 @@ def test_the_judge_of_the_doctors_view_sees_record_and_diagnosis_or_the_dialogue
     [
         (["--judge", "human"], "wardround rate RUN RUN --scale pairwise"),
         (["--judge", "none"], "--judge none: needs people's choices"),
-        (["--closed", "gpt5"], "--closed gpt5: no such doctor"),
-        (["--people", "PEOPLE"], "unknown doctor claude; expected one of gpt4, chatgpt, glm-6b"),
+        (["--closed", "gpt5"], "--closed gpt5: did you mean 'gpt4'?"),
+        (["--people", "PEOPLE"], "unknown doctor claude: expected one of chatgpt, glm-6b, gpt4"),
         (["--leave-out", "77"], "--leave-out 77: no such case"),
     ],
 )
