@@ -59,6 +59,7 @@ _WRITTEN = (  # what we write in a run directory, as patterns
     *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", _REPORT, ".*.part"),
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
+_OVERWRITTEN = ("summary.json", "floors.json", _REPORT)  # without a look at what they hold
 _KEY = re.compile(rb'\{"case_id":("(?:[^"\\]|\\.)*"),"epoch":(\d+)')
 
 _log = logging.getLogger(__name__)
@@ -347,6 +348,11 @@ class RunDirectory:
             if self.has_records:
                 raise ConfigurationError(
                     f"{self.path}: has results but no {MANIFEST}; restore it from a copy, or choose another --out"
+                )
+            if other := next((name for name in _OVERWRITTEN if (self.path / name).exists()), None):
+                raise ConfigurationError(
+                    f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another "
+                    "--out"
                 )
             # Pseudo-cases are filed under this id; a later run in the same place must not find them.
             self.run = manifest["run"] = uuid.uuid4().hex
