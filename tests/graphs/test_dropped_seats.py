@@ -52,7 +52,9 @@ def disagree(patch: pytest.MonkeyPatch) -> None:
 
 
 def dropped(result: dict[str, Any]) -> list[str]:
-    return [event.content["call"] for event in result["trace"].events if event.event == "dropped_seat"]
+    events = [event for event in result["trace"].events if event.event == "dropped_seat"]
+    assert all(event.id == f"{event.content['call']}/dropped" for event in events)
+    return [event.content["call"] for event in events]
 
 
 def second(view: Any) -> bool:

@@ -50,6 +50,16 @@ def test_who_knows_no_more_of_the_complaint_is_asked_of_other_things(language: A
     assert interview_to_the_plan(chart, [], 70) == (questions[2], False), "with turns enough for all"
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_only_the_patients_own_last_words_say_that_nothing_more_is_known(language: Any) -> None:
+    silent = load_words("consultation/words", language)["patient"]["all_said"]
+    questions = load_words("medchain/words", language)["doctor"]["questions"]
+    chart = asked(language, (questions[0], "Since noon."))
+    doctors = Turn(speaker="doctor", text=silent)
+    assert next_in_order(replace(chart, dialogue=[*chart.dialogue, doctors]), questions) == 1
+    assert next_in_order(replace(chart, dialogue=[]), questions) == 0
+
+
 @pytest.mark.parametrize("age_years", [5, 50])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_who_asks_what_exactly_is_meant_is_asked_of_one_symptom_after_the_other_once(

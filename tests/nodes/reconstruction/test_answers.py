@@ -69,3 +69,18 @@ def test_a_patient_who_only_listens_has_told_nothing() -> None:
         messages = [Message(role=role, content=text) for role, text in said[:kept]]
         found = no_answer(ParsedDialogue(Dialogue(id="a", note=ENGLISH, messages=messages)))
         assert any("sound of assent" in message for message, _ in found) is refused
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "reply", "refused"),
+    [
+        ("en", "I smoke a pack a day.", "And how long for?", True),
+        ("en", "I smoke a pack a day.", "So do I.", False),
+        ("en", "An X-ray comes next.", "Will it hurt?", False),
+        ("zh", "接下来拍个片子。", "会疼吗？", False),
+    ],
+)
+def test_a_patient_may_ask_but_not_of_what_the_physician_has_told_of_himself(
+    language: Language, told: str, reply: str, refused: bool
+) -> None:
+    assert (problems(ENGLISH, language, told, reply) != []) is refused
