@@ -143,7 +143,12 @@ def opinions_of(state: StageState, discussion_round: int) -> list[Opinion]:
     return [opinion for opinion in state.get("opinions", []) if opinion.discussion_round == discussion_round]
 
 
+def judgements_of(state: StageState, feedback_round: int) -> list[Judgement]:
+    """Return the judgements of one feedback round, as they are filed."""
+    found = (item for item in state.get("judgements", []) if item.round == feedback_round)
+    return [Judgement(judge=item.judge, verdict=item.verdict) for item in found]
+
+
 def last_objections(state: StageState) -> list[Judgement]:
     """Return the judgements of the last round that did not accept the decision."""
-    last = state.get("round", 0) - 1
-    return [item for item in state.get("judgements", []) if item.round == last and not item.verdict.accepted]
+    return [item for item in judgements_of(state, state.get("round", 0) - 1) if not item.verdict.accepted]

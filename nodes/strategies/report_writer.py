@@ -26,7 +26,7 @@ from nodes.state.experts import (
     earlier_reports,
     purpose_of,
 )
-from nodes.state.stage import last_objections
+from nodes.state.stage import judgements_of, last_objections
 from nodes.workflow.stages import STAGES, Stage
 from prompts import mark
 
@@ -141,10 +141,9 @@ async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage)
 async def count_votes(state: PanelState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Record the report with its votes; end if all accept it or the votes are used up. Makes no model call."""
     round_ = state.get("round", 0)
-    votes = [item for item in state.get("judgements", []) if item.round == round_]
-    at_least_one(votes, state)
-    judgements = [Judgement(judge=item.judge, verdict=item.verdict) for item in votes]
+    judgements = judgements_of(state, round_)
+    at_least_one(judgements, state)
     entry = Round(decision=state["syntheses"][0].model_dump(mode="json"), judgements=judgements)
-    agreed = all(item.verdict.accepted for item in votes)
+    agreed = all(item.verdict.accepted for item in judgements)
     ended = "agreed" if agreed else "exhausted" if round_ + 1 >= VOTES else ""
     return {"minutes": [*state.get("minutes", []), entry], "round": round_ + 1, "ended": ended}

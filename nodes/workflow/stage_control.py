@@ -9,8 +9,8 @@ from cases.registry import GivenError
 from cases.validation import in_a_line
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.state.decisions import Judgement, Round, StageRecord
-from nodes.state.stage import StageState, opinions_of
+from nodes.state.decisions import Round, StageRecord
+from nodes.state.stage import StageState, judgements_of, opinions_of
 from nodes.strategies.registry import check_built_for
 from nodes.workflow.stages import Stage, position_of
 
@@ -45,19 +45,19 @@ def can_be_judged(stage: Stage, state: StageState) -> bool:
 async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Record a decision with its verdicts, and whether the stage ends."""
     round_ = state.get("round", 0)
-    verdicts = [item for item in state.get("judgements", []) if item.round == round_]
+    judgements = judgements_of(state, round_)
     if runtime.context.feedback != "off":
-        at_least_one(verdicts, state)
+        at_least_one(judgements, state)
     rounds = [
         *state.get("rounds", []),
         Round(
             decision=state["decision"].model_dump(mode="json"),
-            judgements=[Judgement(judge=item.judge, verdict=item.verdict) for item in verdicts],
+            judgements=judgements,
             reply=state.get("reply", ""),
         ),
     ]
-    if all(item.verdict.accepted for item in verdicts):
-        ended = "agreed" if verdicts else "not_judged"
+    if all(item.verdict.accepted for item in judgements):
+        ended = "agreed" if judgements else "not_judged"
     else:
         ended = "exhausted" if round_ >= runtime.context.max_feedback_rounds else ""
     return {"rounds": rounds, "round": round_ + 1, "ended": ended}
