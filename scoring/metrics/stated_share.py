@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 
 from cases.text.statements import Mention
 from cases.text.words import has_chinese
+from scoring.metrics.amounts import in_other_units
 from scoring.metrics.content import Window, agreeing_in, clauses_of, stated
 from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ, without_other_relatives
 from scoring.metrics.samples import mean
@@ -24,8 +25,8 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     from a similarity of `SAME_MEANING` in Chinese. A clause that states the opposite of the truth, which is
     the reference and the further texts in ``beside``, by its polarity, by a word for the opposite or by another number
     of the same unit, states nothing: neither "the lungs are not clear" nor "the skin is moist" nor "pulse 150/min"
-    speaks of clear lungs, dry skin and a pulse of 94. A word that the report both asserts and denies is not stated,
-    unless the truth does so too.
+    speaks of clear lungs, dry skin and a pulse of 94. A number in another unit is not stated: 500 g is not 500 mg. A
+    word that the report both asserts and denies is not stated, unless the truth does so too.
     """
     read = clauses_of(without_other_relatives(report, f"{reference}\n{beside}"))
     truth = [clause for text in (reference, beside) for clause in clauses_of(text)]
@@ -44,8 +45,11 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     denied = Window(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
     for clause in clauses_of(reference):
-        flags = {each.plain: _is_stated(each.plain, found, denied) for each in clause.mentions}
-        is_meant = sum(flags.values()) <= _HALF * len(flags) and _is_meant(clause, kept)
+        misread = in_other_units(clause.text, report)
+        flags = {
+            each.plain: each.word not in misread and _is_stated(each.plain, found, denied) for each in clause.mentions
+        }
+        is_meant = sum(flags.values()) <= _HALF * len(flags) and not misread and _is_meant(clause, kept)
         for each, flag in flags.items():
             meant = MEANT if is_meant and not agreeing_in(each, denied) else 0.0
             states[each] = max(states.get(each, 0.0), float(flag), meant)
@@ -61,7 +65,7 @@ def _is_stated(mention: Mention, said: Window, denied: Window) -> bool:
 
 
 def mostly_stated(claims: Iterable[str], report: str) -> list[bool]:
-    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its numbers, and no opposite.
+    """Whether a report states most of each claim (`MOST` of :func:`stated_share`), all its amounts, and no opposite.
 
     A claim whose clauses the report has word for word is stated, whatever the report denies of something else.
     """
@@ -74,6 +78,7 @@ def mostly_stated(claims: Iterable[str], report: str) -> list[bool]:
             return True
         return (
             {each.word for each in stated(claim) if each.exact} <= numbers
+            and not in_other_units(claim, report)
             and stated_share(report, claim) >= MOST
             and not any(has_opposite(clause, read) for clause in clauses)
         )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cases import load_cases
 from scoring.consultation import reference_parts
 from scoring.metrics.claims import entailed
-from scoring.metrics.stated_share import stated_share
+from scoring.metrics.stated_share import mostly_stated, stated_share
 
 PARTS = ("symptoms", "examinations", "basis", "treatment")
 TEXTS = [text for case in load_cases("builtin")[::12] for part in PARTS if (text := reference_parts(case)[part])]
@@ -91,3 +91,31 @@ def test_another_organ_degree_or_number_is_not_the_same(claim: str, report: str)
 def test_what_a_relative_has_is_not_the_patients(claim: str, report: str, stated: bool) -> None:
     assert (stated_share(report, claim) > 0.5) == stated
     assert stated or entailed([claim], report) == [False]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Metformin 500 mg twice daily", "Metformin 500 g twice daily"),
+        ("Levothyroxine 50 µg daily", "Levothyroxine 50 mg daily"),
+        ("Glucose 7.0 mmol/L", "Glucose 7.0 mg/dL"),
+        ("Creatinine 1.2 mg/dL", "Creatinine 1.2 mg/L"),
+        ("Prednisone 1 mg/kg", "Prednisone 1 mg"),
+        ("Penicillin 2 million units", "Penicillin 2 units"),
+        ("Insulin 10 units", "Insulin 10 mL"),
+        ("Weight 70 kg", "Weight 70 pounds"),
+        ("Cough for three days", "Cough for three weeks"),
+        ("布洛芬400毫克", "布洛芬400克"),
+        ("左甲状腺素50微克", "左甲状腺素50毫克"),
+        ("血糖7.0 mmol/L", "血糖7.0 mg/dL"),
+        ("青霉素200万单位", "青霉素200单位"),
+        ("病程三天", "病程3周"),
+        ("体重70公斤", "体重70斤"),
+    ],
+)
+def test_a_number_of_another_unit_is_not_the_same(one: str, other: str) -> None:
+    for claim, report in ((one, other), (other, one)):
+        assert entailed([claim], report) == [False] and mostly_stated([claim], report) == [False]
+        assert stated_share(report, claim) < stated_share(claim, claim) - 0.3
+    both = f"{one}. {other}."
+    assert entailed([one, other], both) == [True, True] and stated_share(both, one) > 0.9
