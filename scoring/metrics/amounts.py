@@ -47,6 +47,6 @@ def _spelled() -> dict[str, re.Pattern[str]]:
 @cache
 def _amount() -> re.Pattern[str]:
     unit = f"(?:{'|'.join(_written()['units'].values())})(?![A-Za-z])"
-    number = r"(?<![\d.,^])(?P<number>\d+(?:,\d{3})+|\d+(?:\.\d+)?)(?![\d,]*\d)"
+    number = r"(?<![\d.,^])(?P<number>\d{1,3}+(?:,\d{3})++(?!\d)|\d++(?:\.\d++)?)"
     times = rf"(?:(?P<times>{_written()['around']['times']})\s*)?"
     return re.compile(rf"{number}[\s-]*{times}(?P<unit>{unit})(?:\s*(?:/|per\b)\s*(?P<of>{unit}))?", re.IGNORECASE)

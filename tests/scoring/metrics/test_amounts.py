@@ -27,3 +27,7 @@ def test_a_number_without_a_unit_is_in_no_other() -> None:
     assert in_other_units("500 mg", "500 g") == in_other_units("500 g", "500 mg") == {"500"}
     assert not in_other_units("500 mg", "500") and not in_other_units("500", "500 g")
     assert not in_other_units("500 mg", "500 g, then 500 mg") and not in_other_units("500 mg", "0.5 g")
+
+
+def test_a_number_of_any_length_is_read() -> None:
+    assert amounts("1" * 100_000) == {} and amounts(f"{'1' * 100_000} mg {'1,' * 9}mg") == {"inf": {"mg"}}
