@@ -23,7 +23,7 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
-    folded = re.sub(r"[*_`#\"$]|\\boxed|</?\w+>", "", folded).strip()
+    folded = re.sub(r"[*_`#\"${}“”「」『』]|\\(?:boxed|text(?:bf)?|mathbf)|</?\w+>", "", folded).strip(" \t\n\r'‘’")
     lead = _PATTERNS["leads"].match(folded)
     rest = folded[lead.end() :] if lead else folded
     letter = _opening(rest, options, led=lead is not None) or _number(rest, options)

@@ -16,7 +16,8 @@ OPTIONS = {"A": "Cold", "B": "Bacterial pneumonia", "C": "Asthma", "D": "胃炎"
      "A不对，应选B", "选B不选A", "不能排除A，但答案是B",
      "B\n\nBecause of the consolidation.", "\\boxed{B}", "$B$", "<answer>B</answer>", "B is correct",
      "The answer should be B.", "B is the most likely.", "I think it's B.", "It is B", "B正确", "B选项是对的。",
-     "我认为是B", "最可能的诊断是B"],
+     "我认为是B", "最可能的诊断是B",
+     "'B'", "「B」", "“B”", "B！", "Answer - B", "$\\boxed{\\text{B}}$", '{"answer": "B"}'],
 )  # fmt: skip
 def test_a_letter_is_read_however_it_is_written(text: str) -> None:
     assert chosen_letter(text, OPTIONS) == "B"
