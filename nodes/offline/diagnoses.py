@@ -77,9 +77,12 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
     if not (_fits_the_course(diagnosis, chart) and _follows(diagnosis, chart)):
         return False
     told = _told_causes(words, chart.presentation.chief_complaint, chart.presentation.language)
+    age = math.inf if chart.presentation.age_years is None else chart.presentation.age_years
     drugs = (max(filter(None, found.groups())) for found in _PATTERNS["by_a_drug"].finditer(diagnosis))
     return all(drug.casefold() in words.casefold() for drug in drugs) and all(
-        place in told for place, cause in enumerate(_causes()) if matches(cause["named"], diagnosis)
+        place in told and cause.get("youngest", 0) <= age
+        for place, cause in enumerate(_causes())
+        if matches(cause["named"], diagnosis)
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from cases.vocabulary import data_file
 from nodes.offline.chart_signs import matches
-from nodes.offline.diagnoses import contradicts
+from nodes.offline.diagnoses import contradicts, is_founded
 from nodes.state.chart import Chart, Presentation
 from nodes.workflow.stages import STAGES, read_chart
 from retrieval import RememberedCase
@@ -68,3 +68,16 @@ def test_malignant_cells_contradict_a_benign_growth(language: Any, result: str, 
     """Two of three interns outvoted the carcinoma in situ that the biopsy showed by a fibroadenoma."""
     case = RememberedCase(id="near", verified=True, language=language, diagnosis=[name])
     assert contradicts(case, chart(language, result)) is is_out
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "name"),
+    [("en", "She cries and is afraid.", "Separation anxiety disorder"), ("zh", "孩子哭闹、害怕。", "分离性焦虑障碍")],
+)
+@pytest.mark.parametrize(("age_years", "founded"), [(0.3, False), (6.0, True), (None, True)])
+def test_no_infant_has_a_disorder_of_the_mind(
+    language: Any, complaint: str, name: str, age_years: float | None, founded: bool
+) -> None:
+    """A child of four months that cried for five hours was to have psychotherapy."""
+    door = Presentation(language=language, chief_complaint=complaint, age_years=age_years)
+    assert is_founded(name, read_chart({"presentation": door}, "diagnosis", None)) is founded
