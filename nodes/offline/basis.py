@@ -1,7 +1,7 @@
 """What an offline doctor rests a diagnosis on: the complaint, then the findings, the telling ones first."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from cases.text.named_tests import named_tests
 from cases.text.sentences import sentences
@@ -9,19 +9,19 @@ from cases.text.statements import Mention, clauses
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, compiled
 from nodes.offline.chart_signs import known_findings
 from nodes.offline.diagnoses import NORMAL, with_normal_words
+from nodes.offline.places import sites
 from nodes.state.chart import Chart
 from prompts import mark, with_full_stop
 
 _LONGEST = 500  # characters
 _TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
-_EVERY_TEST = 2  # the rank of a test without pictures, and of what names no examination
 
 
 def basis_of(names: Sequence[str], chart: Chart) -> str:
     """Return the complaint and as many sentences of findings as there is room for, each as a whole.
 
-    First what names one of the diagnoses, then tissue, pictures, other tests, the examination by hand, and the general
-    one; what finds nothing comes last.
+    First what names one of the diagnoses, then tissue, pictures, the examination of the complaint's place, tests, other
+    examinations by hand, and the general one; what finds nothing comes last.
     """
     language = chart.presentation.language
     found = [
@@ -58,22 +58,26 @@ def _is_normal(clause: Sequence[Mention]) -> bool:
 def _findings(chart: Chart) -> list[tuple[str, int]]:
     """Return the known findings without the names of their examinations, each with the rank of its examination."""
     filed = {text: item for item, text in [*chart.results.items(), *chart.reports.items()]}
-    heading = compiled(f"([^.;,，。；\\n]{{1,60}}?)(?:{re.escape(mark('label', chart.language).strip())})\\s*")
+    heading = compiled(f"([^.;，。；\\n]{{1,60}}?)(?:{re.escape(mark('label', chart.language).strip())})\\s*")
+    of_the_place = {site["examination"] for site in sites(chart) if "examination" in site}
     found = []
     for text in known_findings(chart):
         item, told = filed[text], text
         if item not in EXAMINATION_ITEMS.names and (named := heading.match(text)):  # a result told in the dialogue
             item = _examination(named[1]) or item
             told = text[named.end() :] if item in EXAMINATION_ITEMS.names else text
-        found.append((told, _rank(item)))
+        found.append((told, _rank(item, of_the_place)))
     return found
 
 
 def _examination(name: str) -> str | None:
-    return EXAMINATION_ITEMS.canonical(name) or next((test.item for test in named_tests(name)), None)
+    """Return the examination that a heading names; a list of tests is none."""
+    item, tests = EXAMINATION_ITEMS.canonical(name), [] if "," in name else named_tests(name)
+    return item or next((test.item for test in tests), None)
 
 
-def _rank(item: str) -> int:
+def _rank(item: str, of_the_place: Collection[str]) -> int:
+    """Return the rank of an examination; what names none ranks as a test without pictures."""
     if item in PHYSICAL_ITEMS.names:
-        return 4 if item == _GENERAL else 3
-    return 0 if item == _TISSUE else 1 if item in IMAGE_CLASSES else _EVERY_TEST
+        return 2 if item in of_the_place else 5 if item == _GENERAL else 4
+    return 0 if item == _TISSUE else 1 if item in IMAGE_CLASSES else 3

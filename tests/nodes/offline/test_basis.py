@@ -20,25 +20,28 @@ def chart(complaint: str, results: dict[str, str], language: Any = "en") -> Char
             "I cough.",
             {
                 "General Examination": "Pulse 80/min.",
+                "Neck Examination": "Stiff neck.",
                 "Chest Examination": "Heart sounds are normal. Crackles on the right.",
                 "Blood Test": "CRP 60 mg/L.",
                 "CT": "No effusion. A mass of 3 cm.",
                 "Pathological Examination": "Glands of atypical cells.",
             },
-            "I cough. Glands of atypical cells. A mass of 3 cm. CRP 60 mg/L. Crackles on the right. Pulse 80/min. "
-            "No effusion. Heart sounds are normal.",
+            "I cough. Glands of atypical cells. A mass of 3 cm. Crackles on the right. CRP 60 mg/L. "
+            "Stiff neck. Pulse 80/min. No effusion. Heart sounds are normal.",
         ),
         (
             "zh",
             "咳嗽。",
             {
                 "General Examination": "脉搏80次/分。",
+                "Neck Examination": "颈项强直。",
                 "Chest Examination": "心音正常。右肺湿啰音。",
                 "Blood Test": "C反应蛋白60 mg/L。",
                 "CT": "未见积液。右肺见3 cm肿块。",
                 "Pathological Examination": "见异型细胞。",
             },
-            "咳嗽。见异型细胞。右肺见3 cm肿块。C反应蛋白60 mg/L。右肺湿啰音。脉搏80次/分。未见积液。心音正常。",
+            "咳嗽。见异型细胞。右肺见3 cm肿块。右肺湿啰音。C反应蛋白60 mg/L。"
+            "颈项强直。脉搏80次/分。未见积液。心音正常。",
         ),
     ],
 )
@@ -55,6 +58,14 @@ def test_a_basis_says_first_what_tells_most_and_last_what_finds_nothing(
             "en",
             {"reply 0": "General Examination: Pulse 80/min.", "reply 1": "X-ray of the chest: A shadow."},
             "I cough. A shadow. Pulse 80/min.",
+        ),
+        (
+            "en",
+            {
+                "reply 0": "Head, Eyes, Ears, Nose and Throat Examination: A red throat.",
+                "reply 1": "Sodium, TSH: high.",
+            },
+            "I cough. Sodium, TSH: high. A red throat.",
         ),
         (
             "zh",
