@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from statistics import linear_regression
-from typing import Any
+from typing import Any, Literal
 
 from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_simulator
 from scoring.aie.transcripts import ACTIONS, SimulatorTest
@@ -16,9 +16,15 @@ from wardround.tables import figures
 from wardround.tables.published import published
 from wardround.tables.table import IN_WORDS, Column, Table, key_columns, measured
 
+LabelledBy = Literal["people", "rules"]  # who says which actions the doctor's words are
+
 ALL, SLOPE = "all", "a round"
 _SLOPES = f"{SLOPE.capitalize()}: slope of the line fitted to the means of the rounds."
 _BESIDE = "Simulators in brackets: released by AIE's authors, with their patients, questions and definitions."
+_BY_RULES = (
+    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. Tracking says "
+    "nothing about a tracker that uses the same rules."
+)
 SIMULATOR_COLUMNS = {
     "TRACKING": "Tracking",
     "ACCURACY": "Accuracy",
@@ -35,11 +41,15 @@ SIMULATOR_COLUMNS = {
 def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
     """Build Figure 3a for the patients in the runs' dialogues; the rules find the actions in the doctor's words."""
     played = {run.name: tests for run in runs if (tests := tests_of_run(run))}
-    return [simulators_table(played, "sound", beside=True)] if played else []
+    return [simulators_table(played, "sound", beside=True, labelled_by="rules")] if played else []
 
 
 def simulators_table(
-    played: Mapping[str, Sequence[SimulatorTest]], definition: Definition, *, beside: bool = False
+    played: Mapping[str, Sequence[SimulatorTest]],
+    definition: Definition,
+    *,
+    beside: bool = False,
+    labelled_by: LabelledBy = "people",
 ) -> Table:
     """Tabulate each simulator over all rounds, in each round, and the slope of each metric over the rounds.
 
@@ -51,6 +61,7 @@ def simulators_table(
         f"Percent, except Length ({IN_WORDS}).",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
         "-: no such question was asked, or (for Tracking) no action was tracked.",
+        *([_BY_RULES] if labelled_by == "rules" else []),
         *([_BESIDE] if beside else []),
     ]
     columns = [
@@ -107,7 +118,7 @@ def _bare(values: Mapping[str, float | None]) -> dict[str, Any]:
     return {**{f"{name}_mean": values.get(name) for name in SIMULATOR_COLUMNS}, **parts, "n": None}
 
 
-def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | None:
+def tracking_table(played: Mapping[str, Sequence[SimulatorTest]], labelled_by: LabelledBy = "people") -> Table | None:
     """Tabulate how far each simulator's (or person's) actions agree with the labels; None if none were tracked."""
     rows: list[dict[str, Any]] = []
     patients: dict[str, int] = {}
@@ -128,17 +139,19 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]]) -> Table | Non
         rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
     columns = [
         Column("simulator", "Simulator", key=True),
-        Column("accuracy", "Agreement with people", mean=True, ends=PERCENT),
+        Column("accuracy", f"Agreement with {labelled_by}", mean=True, ends=PERCENT),
         Column("kappa", "Cohen's kappa", mean=True),
         Column("n", "Questions"),
     ]
     notes = ["Percent, except kappa. Intervals: 95 %, over patients; for kappa, by resampling patients."]
     notes += narrow_notes(patients)
-    title = "Tracked actions compared with people's labels (AIE, Figure 3c)"
+    if labelled_by == "rules":
+        notes.append("Agreement and kappa say nothing about a tracker that uses the same rules.")
+    title = f"Tracked actions compared with labels by {labelled_by} (AIE, Figure 3c)"
     return Table("aie-figure-3c", title, columns, rows, notes) if rows else None
 
 
-def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Table]:
+def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]], labelled_by: LabelledBy = "people") -> list[Table]:
     """Tabulate each simulator's tracked actions as shares of a label's questions: rows are labels, columns actions."""
     tables = []
     for name, tests in played.items():
@@ -151,7 +164,7 @@ def confusion_tables(played: Mapping[str, Sequence[SimulatorTest]]) -> list[Tabl
                 if code in matrix
             ]
             columns = [Column("label", "", key=True), *(Column(code, code) for code in codes)]
-            title = f"Tracked actions (columns) by people's labels (rows): {name}"
+            title = f"Tracked actions (columns) by labels of {labelled_by} (rows): {name}"
             file = f"aie-figure-3c-{name.replace('/', '-')}"
             tables.append(Table(file, title, columns, rows, pictures={file: figures.draw_shares}))
     return tables

@@ -42,14 +42,10 @@ from wardround.commands.score.output import (
 from wardround.commands.score.transcripts import counts, read_files, without
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
-from wardround.tables.aie_simulators import ALL, confusion_tables, simulators_table, tracking_table
+from wardround.tables.aie_simulators import ALL, LabelledBy, confusion_tables, simulators_table, tracking_table
 from wardround.tables.table import Table
 
 WITHOUT_TRACKER = " without tracker"
-BY_RULE = (
-    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. "
-    "For a tracker that uses the same rules, TRACKING and kappa are meaningless."
-)
 
 
 ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
@@ -127,7 +123,7 @@ def played_runs(
     runs = find_runs(paths)
     recorded = without([tests_of_run(run) for run in runs], options.leave_out, lambda one: case_of(one.id))
     tests_by_name: dict[str, Sequence[SimulatorTest]] = {}
-    notes = [BY_RULE]
+    notes: list[str] = []
     for run, tests in zip(runs, recorded, strict=True):
         if patient is not None:
             cases = {of_epoch(*result.key): run.case_of(*result.key) for result in run.results}
@@ -139,7 +135,9 @@ def played_runs(
             tests_by_name[run.name if player is None else f"{player}, {run.name}"] = tests
     if not tests_by_name:
         refuse(f"{paths[0]}: has no dialogue with a reply; expected a run of graph consultation or dispute_resolution")
-    return scores_of_tests("simulator", tests_by_name, mode, options, notes=notes, failed=len(notes) > 1)
+    return scores_of_tests(
+        "simulator", tests_by_name, mode, options, labelled_by="rules", notes=notes, failed=bool(notes)
+    )
 
 
 def scores_of_tests(
@@ -149,6 +147,7 @@ def scores_of_tests(
     options: TestOptions,
     *,
     beside: bool = False,
+    labelled_by: LabelledBy = "people",
     notes: Sequence[str] = (),
     failed: bool = False,
 ) -> Scores:
@@ -171,8 +170,9 @@ def scores_of_tests(
         all_notes.append(
             f"{', '.join(empty)}: unscored, because no such question was asked or, for TRACKING, no action was tracked."
         )
-    figure = simulators_table(tests_by_name, mode, beside=beside)
-    tracked = [table for table in (tracking_table(tests_by_name), *confusion_tables(tests_by_name)) if table]
+    figure = simulators_table(tests_by_name, mode, beside=beside, labelled_by=labelled_by)
+    agreement = tracking_table(tests_by_name, labelled_by)
+    tracked = [table for table in (agreement, *confusion_tables(tests_by_name, labelled_by)) if table]
     write_drawn([figure, *tracked], options.out)
     n, more = counts({test.id for test in tests})
     drawn = [figure if options.by else _over_rounds(figure), *tracked]

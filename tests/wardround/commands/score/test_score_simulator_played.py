@@ -15,6 +15,8 @@ from scoring.consultation import ConsultationAnswers
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import graded, write_run
 from wardround.commands.score import score_app
+from wardround.store.recorded_run import find_runs
+from wardround.tables.aie_simulators import build_simulators
 
 RECORD = "男，52岁，反复咳嗽3天。3天前受凉后出现咳嗽，体温最高38.9℃。胸部CT：右下肺斑片影。"
 SAID = [{"doctor": "您好，请问您哪里不舒服？", "patient": "我咳嗽。"}, {"doctor": "咳嗽多久了？", "patient": "3天。"}]
@@ -161,6 +163,9 @@ def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patien
     assert found["TRACKING"] == pytest.approx(found["TRACKING"]) and found["TRACKING"]["mean"] == 50.0
     assert found["GUIDANCE"]["mean"] == 100.0 and found["AVG_LEN"]["n"] == 2
     assert "not labelled by people" in told.stdout and "[Human]" not in told.stdout
+    assert "labels by rules" in told.stdout and "labels by people" not in told.stdout, "also in what is printed"
+    (table,) = build_simulators(find_runs([place]))
+    assert any("not labelled by people" in note for note in table.notes)
     assert found["FOCUS_PRECISION"] == found["FOCUS"] and found["FOCUS"]["n"] == 0, "no reply was to recall anything"
     assert "FOCUS_PRECISION: unscored, because no such question was asked" in " ".join(told.stdout.split())
     assert "--leave-out: no case remains to be scored" in run(place, "--leave-out", case.id).stderr, "by its own name"
