@@ -28,6 +28,7 @@ from wardround.commands.score.choices import (
     diagnosed,
     diagnosed_by_round,
     formats_compared,
+    other_options,
     over_chosen,
     percentages,
 )
@@ -55,7 +56,6 @@ from wardround.commands.score.transcripts import (
     read_played,
     without,
 )
-from wardround.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import (
     actions_table,
@@ -139,7 +139,7 @@ def aie(
     samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
     rounds = [diagnosed_by_round(by_doctor, diagnosing, mode)] if each_round and diagnosing else []
     answers, from_records = _from_records(by_doctor, answering, each_its_own=mcq == OWN)
-    notes += [*by_rules, *from_records.notes, *(_other_options(by_doctor) if diagnosing else ())]
+    notes += [*by_rules, *from_records.notes, *(other_options(by_doctor) if diagnosing else ())]
 
     estimate_all = partial(estimates, clustered=mode == "sound", ends=PERCENT, neither=suite.neither)
     metrics, files = estimate_all(samples), of_each(samples_by_doctor, estimate_all)
@@ -251,23 +251,6 @@ def _not_scored(runs: Sequence[RecordedRun]) -> list[str]:
             "patient = 'saps'"
         )
     return failed_notes(runs)
-
-
-def _other_options(doctors: Mapping[str, list[AieTranscript]]) -> list[str]:
-    """Note which doctors' diagnoses are chosen from other options than the first doctor's."""
-    (first, options), *others = (
-        (name, {one.case: {*one.options.values()} for one in records if one.options})
-        for name, records in doctors.items()
-    )
-    differing = {
-        name: [case for case in options.keys() & theirs.keys() if options[case] != theirs[case]]
-        for name, theirs in others
-    }
-    return [
-        f"DIAGNOSIS: {counted(len(cases), 'case')} of {name} had other options than in {first}, and cannot be compared."
-        for name, cases in differing.items()
-        if cases
-    ]
 
 
 def _distinct_by_length_table(transcripts: list[AieTranscript]) -> ExtraTable:

@@ -17,6 +17,7 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.score.compared import compared
 from wardround.commands.score.output import ExtraTable
 from wardround.commands.score.transcripts import Scored, checked_models
+from wardround.printing import counted
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import rounds_row, rounds_table
@@ -68,6 +69,23 @@ def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: 
     failures = reasons | answered.failures
     notes += [f"Case {case}: no option was chosen ({reason})." for case, reason in failures.items()]
     return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]
+
+
+def other_options(doctors: Mapping[str, list[AieTranscript]]) -> list[str]:
+    """Note which doctors' diagnoses are chosen from other options than the first doctor's."""
+    (first, options), *others = (
+        (name, {one.case: {*one.options.values()} for one in records if one.options})
+        for name, records in doctors.items()
+    )
+    differing = {
+        name: [case for case in options.keys() & theirs.keys() if options[case] != theirs[case]]
+        for name, theirs in others
+    }
+    return [
+        f"DIAGNOSIS: {counted(len(cases), 'case')} of {name} had other options than in {first}, and cannot be compared."
+        for name, cases in differing.items()
+        if cases
+    ]
 
 
 def diagnosed_by_round(

@@ -25,7 +25,7 @@ from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import check_known, out_folder, separated
 from wardround.commands.score.aie import read_kept
-from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed
+from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed, other_options
 from wardround.commands.score.compared import cell
 from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
 from wardround.commands.score.transcripts import (
@@ -123,6 +123,7 @@ def aie_pairwise(
     choices = list(_choices(people or (), names, by_either_name(read.values())))
     if diagnosing:  # only now, after everything that may be refused, so that no answer is paid for in vain
         read = {name: diagnosed(records, diagnosing[name], notes) for name, records in read.items()}
+        notes += other_options(read)
     by_case = {name: {one.case: one for one in records} for name, records in read.items()}
     duels_by_view = {
         each: _duels(by_case, each, settings, sees == "record", orders == "one") for each, settings in judges.items()

@@ -143,6 +143,8 @@ def test_doctors_who_chose_from_different_options_are_named(tmp_path: Path) -> N
     told = run("aie", *files, "--diagnose", "offline")
     assert "DIAGNOSIS: 1 case of other had other options than in one, and cannot be compared." in told.stdout
     assert told.stdout.count("cannot be compared") == 1 and "cannot be compared" not in run("aie", *files).stdout
+    pairs = run("aie-pairwise", *files, "--judge", "offline", "--diagnose", "offline")
+    assert "1 case of other had other options than in one" in pairs.stdout
 
 
 def test_two_dialogues_of_a_case_are_one_case_and_within_a_file_a_warning_says_so(tmp_path: Path) -> None:
