@@ -230,6 +230,7 @@ def test_each_epoch_is_a_dialogue_of_its_own_and_held_out_with_its_case(
     [
         (("sft", "gone.jsonl"), "gone.jsonl"),
         (("preference", "d.jsonl"), "not a run directory"),
+        (("preference", "run"), "no preferences in these runs"),
     ],
 )
 def test_what_cannot_be_exported_is_refused_with_a_reason(
@@ -237,6 +238,7 @@ def test_what_cannot_be_exported_is_refused_with_a_reason(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "d.jsonl", dialogue())
+    write_run(tmp_path / "run", [graded("a")])
     refused = export(*arguments, "-o", "out.jsonl")
     assert refused.exit_code == 2 and named in refused.stderr and not Path("out.jsonl").exists()
 
