@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 
 from cases import load_cases
 from cases.vocabulary import AUXILIARY_ITEMS, PHYSICAL_ITEMS
@@ -537,6 +538,15 @@ def test_another_strategy_than_a_graph_was_built_for_is_refused_by_both_ways_of_
         WORKFLOW.invoke(case, context={"strategy": "single"})
     with pytest.raises(ValueError, match=told):
         WORKFLOW.invoke(case, context=ClinicalContext(strategy="single"))
+
+
+def test_another_strategy_than_a_node_was_built_for_is_refused_in_a_graph_of_ones_own() -> None:
+    """The graph around it has the settings of any strategy."""
+    around = StateGraph(WORKFLOW.builder.state_schema, context_schema=ClinicalContext)
+    around.add_node("ward", WORKFLOW).add_edge(START, "ward")
+    outer: Any = around.compile()
+    with pytest.raises(ValueError, match="built for 'group'; for 'single'"):
+        outer.invoke({"case": load_cases()[0]}, context={"strategy": "single", "models": {"default": "offline"}})
 
 
 # What doctors answer is what is scored, whoever gathers it.
