@@ -237,7 +237,7 @@ def _load_installed(point: EntryPoint) -> None:
             )
         load_plugin(point.module)
     except PluginError as error:
-        by = f" (installed by {point.dist.name} {point.dist.version})" if point.dist else ""
+        by = f" (installed by {point.dist.name} {point.dist.version})" if point.dist and point.dist.name else ""
         raise PluginError(f"{error}{by}") from error
 
 

@@ -1,7 +1,9 @@
 """How every command ends: errors as one line, with exit codes for scripts."""
 
+import importlib.metadata
 import re
 import signal
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -18,6 +20,7 @@ from wardround.printing import echo, reason
 SOME_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+_METADATA = importlib.metadata.__name__
 _TYPER_ERRORS = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)  # the last are typer's own usage errors
 
 
@@ -113,11 +116,31 @@ def _errors_in_one_line() -> Iterator[None]:
     except BrokenPipeError:  # the reader of the output (`head`) has read enough; typer exits silently with 1
         raise
     except Exception as error:
+        if broken := _broken_package(error):
+            echo(f"error: {broken}", err=True)
+            raise typer.Exit(BAD_INPUT) from error
         if isinstance(error, _TYPER_ERRORS) or (refusal := _refusal_of(error)) is None:
             raise
         for message in refusal.messages:
             echo(f"error: {message}", err=True)
         raise typer.Exit(refusal.code) from error
+
+
+def _broken_package(error: Exception) -> str:
+    """Return which installed package has metadata that raised the error, and the remedy; else "".
+
+    Libraries read the metadata of all packages when they are imported, so nothing of ours may be imported here.
+    """
+    if not any(frame.f_globals.get("__name__") == _METADATA for frame, _ in traceback.walk_tb(error.__traceback__)):
+        return ""
+    for package in importlib.metadata.distributions():
+        try:
+            points = package.entry_points.select(group="wardround.plugins")
+            _ = package.metadata, [point.module for point in points]
+        except Exception as why:  # whatever the file holds
+            place = f"{getattr(package, '_path', 'a package')}: METADATA or entry_points.txt is broken"
+            return f"{place}: {reason(why)}; install the package anew, or remove it"
+    return ""
 
 
 def _refusal_of(error: Exception) -> Refusal | None:

@@ -18,6 +18,7 @@ from cases import CaseFileError, Problem
 from tests.support.commands import wardround
 from tests.support.processes import to_its_end
 from tests.support.recorded_runs import write_run
+from wardround.cli import app
 from wardround.commands.exit_codes import Commands, end_gently
 
 SIGNS = [signal.SIGTERM, signal.SIGHUP]
@@ -193,3 +194,26 @@ def test_a_tilde_that_no_shell_expands_is_the_home(words: list[str], tmp_path: P
 
     assert CliRunner().invoke(app, words).exit_code == 0
     assert given == [tmp_path / "one"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (b"\xff\xfe", "not UTF-8 text"),
+        (b"[wardround.plugins]\nno value\n", "missing"),
+        (b"[wardround.plugins]\nx = no module!\n", "no attribute"),
+    ],
+)
+def test_an_installed_package_with_broken_metadata_is_named_with_the_remedy(
+    entries: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (broken := tmp_path / "ward_broken-1.0.dist-info").mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: ward-broken\nVersion: 1.0\n", "utf-8")
+    (broken / "entry_points.txt").write_bytes(entries)
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = CliRunner().invoke(app, ["cases", "list"])
+    assert ended.exit_code == 2 and ended.stderr.count("\n") == 1
+    assert (
+        ended.stderr.startswith(f"error: {broken}: METADATA or entry_points.txt is broken: ") and told in ended.stderr
+    )
+    assert ended.stderr.endswith("; install the package anew, or remove it\n")
