@@ -17,10 +17,10 @@ from nodes.node import Node
 def keys_asked(graph: Graph, context: Context) -> set[str]:
     """Return the keys of the model map that have an effect: ``role``, ``stage.role``, ``part.role``, also by seat.
 
-    A node of a plug-in that declares nothing may ask any role of its package.
+    A node of a plug-in that declares nothing may ask any role of its package, and those that its module imports.
     """
-    silent = {_package(node.function) for node in _nodes(graph, context) if node.asked(context) is None}
-    beside = [role for role in declared_roles().values() if _package(role.offline) in silent]
+    silent = [node.function for node in _nodes(graph, context) if node.asked(context) is None]
+    beside = [role for role in declared_roles().values() if any(_is_near(role, function) for function in silent)]
     asked = [*roles_asked(graph, context), *((role, stage) for role in beside for stage in role.stages or [role.stage])]
     return {key for role, stage in asked for key in _keys(role, stage, context)}
 
@@ -56,6 +56,13 @@ def _keys(role: Role[Any], stage: str, context: Context) -> Iterator[str]:
         yield name
         for depth in range(len(places)):
             yield ".".join([*places[: depth + 1], name])
+
+
+def _is_near(role: Role[Any], function: Any) -> bool:
+    """Whether a role's rule is in the package of a function, or the role in its module."""
+    if _package(role.offline) == _package(function):
+        return True
+    return any(value is role for value in getattr(function, "__globals__", {}).values())
 
 
 def _package(code: Any) -> str:

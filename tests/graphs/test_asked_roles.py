@@ -32,7 +32,7 @@ FILES = {
         "shy, bold = [wr.Role(name, 'ward', 'mine/shy', wr.Turn, offline=turn) for name in ('shy', 'bold')]\n"
     ),
     "nodes.py": (
-        "import wardround as wr\nfrom . import roles\n\n"
+        "import wardround as wr\nfrom nodes.patients.saps.memory_bank import memory_bank\nfrom . import roles\n\n"
         "async def plain(state: wr.PatientSideState, runtime): return await wr.ask(roles.shy, None, runtime.context, "
         "language='en')\n\n"
         "silent, declared = wr.node(plain), wr.node(plain, asks=roles.shy)\n"
@@ -75,9 +75,10 @@ def _keys(asking: Any) -> set[str]:
     return keys_asked(_graph(asking), Context())
 
 
-def test_a_node_of_ones_own_that_declares_nothing_may_ask_any_role_of_its_package(package: Any) -> None:
+def test_a_node_of_ones_own_that_declares_nothing_may_ask_any_role_of_its_package_or_module(package: Any) -> None:
     assert _keys(package.declared) == {"shy", "ward.shy"}
-    assert _keys(package.silent) == _keys(package.plain) == {"shy", "ward.shy", "bold", "ward.bold"}
+    near = {"shy", "ward.shy", "bold", "ward.bold", "memory_bank", "saps.memory_bank"}
+    assert _keys(package.silent) == _keys(package.plain) == near
 
 
 def _say(view: Any) -> Turn:
