@@ -30,7 +30,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     if is_device(path):  # who may write anywhere would leave a file where /dev/null was
         raise OSError(errno.EINVAL, "is a device or a pipe; name a file", str(path))
     draft = path.with_name(f".{path.name}.part")
-    out = open(draft, "wb", opener=unless_linked)  # noqa: SIM115 - closing it may fail too, on a full disk
+    try:
+        out = open(draft, "wb", opener=unless_linked)  # noqa: SIM115 - closing it may fail too, on a full disk
+    except OSError as error:  # a draft that is a link is named: it is to be deleted
+        if error.filename == str(draft) and error.errno != errno.ELOOP:
+            error.filename = str(path)
+        raise
     try:
         with out:
             yield out

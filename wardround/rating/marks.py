@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator
 from cases.strict import NotBoolean, Strict
 from cases.validation import in_a_line
 from wardround.config.experiment import ConfigurationError
+from wardround.printing import reason
 from wardround.rating.items import Key
 from wardround.rating.scales import Name, scale_of
 from wardround.store.durable_lines import append_line, drop_cut_line, is_cut_off, raw_lines
@@ -73,8 +74,8 @@ class Marks:
 
         Raises:
             ConfigurationError: a line is not a rating; it is named. Or the file is a link, as a directory received
-                from others may have; the path that a link of the user's own leads to is given instead.
-            OSError: the file cannot be written.
+                from others may have; the path that a link of the user's own leads to is given instead. Or it cannot be
+                written.
         """
         if file.is_symlink():
             raise ConfigurationError(
@@ -85,10 +86,14 @@ class Marks:
         marks = read_marks(file)
         for mark in marks if runs is None else marks_of_runs(runs, marks)[0]:
             self._add(mark)
-        file.parent.mkdir(parents=True, exist_ok=True)
         # A place that cannot be written is told now, and not at the first choice.
-        with file.open("ab") if file.exists() else TemporaryFile(dir=file.parent):
-            pass
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("ab") if file.exists() else TemporaryFile(dir=file.parent):
+                pass
+        except OSError as error:
+            message = f"{file}: cannot be written ({reason(error)}); name a file that you can write with --marks"
+            raise ConfigurationError(message) from error
 
     def add(self, mark: Mark) -> None:
         """Write a rating durably.

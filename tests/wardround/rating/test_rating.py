@@ -543,7 +543,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anybody_rates_and_a_missi
     assert [*(tmp_path / "new").rglob("*")] == [tmp_path / "new" / "folder"], "nobody has rated, so there is no file"
     taken = tmp_path / "file"
     taken.touch()
-    with pytest.raises(FileExistsError, match=str(taken)):
+    with pytest.raises(ConfigurationError, match=rf"{FILE}: cannot be written \(file exists .* with --marks"):
         Marks(taken / FILE)
 
 

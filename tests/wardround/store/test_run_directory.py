@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from cases import Case, PatientRecord, Provenance, load_cases
 from cases.case import ExaminationRecord, Image
+from cases.whole_files import replacing
 from llm.trace import trace_lines
 from tests.support.runs import outcomes, results, run, short
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -427,6 +428,12 @@ def test_a_file_that_a_full_disk_cuts_short_is_named_and_stays_as_it_was(
     with pytest.raises(OSError, match=re.escape(f"No space left on device: '{file}'")):
         write_whole(file, "after")
     assert file.read_text("utf-8") == "before" and [*tmp_path.iterdir()] == [file]
+
+
+def test_a_file_that_cannot_be_begun_is_named_and_not_its_draft(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as raised, replacing(tmp_path / "gone" / "report.html"):
+        pass
+    assert raised.value.filename == str(tmp_path / "gone" / "report.html")
 
 
 def test_a_checkout_is_described_whatever_its_files_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
