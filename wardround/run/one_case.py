@@ -15,7 +15,7 @@ from cases.sexes import SexBoundError
 from graphs.contexts import is_judging
 from graphs.state_graph import Graph
 from llm import AskError, side_by_side
-from llm.errors import LimitError, RefusedError
+from llm.errors import CacheError, LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
@@ -76,8 +76,9 @@ async def run_case(
     answers alone. All cases share ``meter``.
 
     Raises:
-        RunStoppedError: a server refuses every question, or the embedding model cannot be loaded, so no other case
-            would succeed; or the trace cannot be written, so the answers of other cases would be lost too.
+        RunStoppedError: a server refuses every question, or the embedding model cannot be loaded, or the response
+            cache not be used, so no other case would succeed; or the trace cannot be written, so the answers of other
+            cases would be lost too.
     """
     contain_tasks()
     started = time.perf_counter()
@@ -110,7 +111,7 @@ async def run_case(
             outcome |= {"termination": limit_error.reason, "error": why_unanswered(limit_error)}
         elif context.grow != "off":
             course = final["follow_up"].course
-    except (RefusedError, EmbeddingModelError) as error:
+    except (RefusedError, EmbeddingModelError, CacheError) as error:
         raise RunStoppedError(f"{error}; {TO_RESUME}") from error
     except TraceError as error:
         raise RunStoppedError(f"{trace_file}: cannot be written: {error.strerror}; {TO_RESUME}") from error

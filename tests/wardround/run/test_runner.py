@@ -19,6 +19,7 @@ from cases import Case, ExaminationRecord, load_cases, save_cases
 from cases.injections import injected
 from llm import ModelSpecError
 from llm.checksums import sealed
+from llm.errors import CacheError
 from llm.trace import Call
 from retrieval import CaseMemoryError, Memory, Neighbour, build_memory, open_memory
 from retrieval.chroma_collections import ALL_DEPARTMENTS
@@ -624,3 +625,23 @@ def test_a_trace_that_cannot_be_written_stops_the_run_and_only_what_was_under_wa
         run(experiment, tmp_path)
         assert {result.termination for result in results(tmp_path)} == {"completed"}
         assert lost <= 3 and len(server.requests) == sum(result.calls for result in results(tmp_path)) + lost
+
+
+def test_a_cache_that_takes_no_more_stops_the_run_and_its_answer_is_not_paid_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_a_full_disk(*_: object) -> None:
+        raise CacheError("the response cache cannot be used (database or disk is full)")
+
+    with FakeServer() as server:
+        run_settings = {"run": {"cache": str(tmp_path / "cache.sqlite")}}
+        experiment = Experiment.model_validate(
+            {**short(server, limit=1).model_dump(exclude_unset=True), **run_settings}
+        )
+        monkeypatch.setattr("llm.cache.ResponseCache.keep", on_a_full_disk)
+        with pytest.raises(RunStoppedError, match=r"database or disk is full.*; fix this, then run the same command"):
+            run(experiment, tmp_path / "run")
+        assert not (tmp_path / "run" / "results.jsonl").exists()
+        monkeypatch.undo()
+        run(experiment, tmp_path / "run")
+        assert len(server.requests) == sum(result.calls for result in results(tmp_path / "run"))
