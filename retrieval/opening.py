@@ -156,7 +156,10 @@ def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
             client: Any = chromadb.PersistentClient(folder, _settings())
             on_failure.callback(client.close)
         except Exception as error:  # errors of the file system, SQLite, and Chroma
-            raise CaseMemoryError(f"case memory {str(folder)!r} cannot be opened: {error}") from error
+            raise CaseMemoryError(
+                f"case memory {str(folder)!r} cannot be opened: {error}; see that it is whole and yours to write (or "
+                "copy it), or build another (`wardround memory build`)"
+            ) from error
         memory = Memory(client, location=str(folder), embedding=embedding, writer=writer)
         on_failure.pop_all()
     return memory
