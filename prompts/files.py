@@ -12,7 +12,7 @@ from prompts.folders import find_prompt, languages
 Language = str
 REFERENCE: Language = "en"  # every other language has its files, with the same sections, variables and keys
 
-# The fields of a header; ``role`` is for human readers, and checked where the roles are known.
+# The fields of a header; ``role`` is only for human readers.
 _FIELDS = {"role": str, "opening": str, "variables": list, "stage_texts": list}
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, if available, takes a tenth of the time
 

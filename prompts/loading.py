@@ -22,7 +22,6 @@ class Prompt:
 
     name: str
     language: Language
-    role: str
     variables: frozenset[str]
     system: str
     user: str
@@ -88,7 +87,6 @@ def load_prompt(name: str, language: Language, stage: str | None = None) -> Prom
     return Prompt(
         name=name,
         language=language,
-        role=header.get("role", ""),
         variables=declared,
         system=sections["system"],
         user=sections["user"],

@@ -100,8 +100,6 @@ def _check_prompt(place: str, file: Path, in_use: Sequence[str], builtin: Mappin
     stages = [text.removeprefix(stage_folder).removesuffix(".md") for text in in_use if text.startswith(stage_folder)]
     for stage in stages if has_stages else [None]:
         prompt = load_prompt(name, language, stage)
-        if wrong := wrong_role(prompt):
-            raise PromptError(wrong)
         given = _given_to(prompt, stage, language if place in builtin else _REFERENCE)
         if unknown := prompt.variables - given:
             raise PromptError(
@@ -109,14 +107,6 @@ def _check_prompt(place: str, file: Path, in_use: Sequence[str], builtin: Mappin
             )
         if unused := given - prompt.variables:
             _log.warning("prompt %s (%s) does not use what ours does: %s", name, language, ", ".join(sorted(unused)))
-
-
-def wrong_role(prompt: Prompt) -> str:
-    """Return what is wrong if the header names another role than one that is declared with the prompt; else ""."""
-    roles = {role for role, _, name in declared_roles() if name == prompt.name}
-    if not prompt.role or not roles or prompt.role in roles:
-        return ""
-    return f"prompt {prompt.name} ({prompt.language}): header: role: {prompt.role}: {nearest(prompt.role, roles)}"
 
 
 def _given_to(prompt: Prompt, stage: str | None, language: str) -> frozenset[str]:

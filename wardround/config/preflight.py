@@ -25,7 +25,6 @@ from prompts import PromptError, check_language, load_prompt
 from prompts.folders import OURS
 from prompts.folders import languages as known_languages
 from wardround.config.experiment import ConfigurationError
-from wardround.config.overlay import wrong_role
 from wardround.config.selection import StoredItem
 
 _SECONDS = 5.0  # to list a server's models
@@ -85,8 +84,6 @@ def check_own_prompts(graph: Graph, languages: Collection[str], context: Context
             except PromptError as error:
                 remedy = "write it in a folder given to wr.add_prompts(FOLDER) or --prompts"
                 raise ConfigurationError(f"role {role.name!r}: {error}; {remedy}") from error
-            if wrong := wrong_role(prompt):
-                raise ConfigurationError(wrong)
             view = next(iter(_hints(role.offline).values()), None)
             if (
                 isinstance(view, type)

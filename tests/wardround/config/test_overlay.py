@@ -70,17 +70,6 @@ def test_a_prompt_that_uses_what_its_role_does_not_give_is_refused(tmp_path: Pat
         check_overlay(tmp_path)
 
 
-def test_a_prompt_whose_header_names_another_role_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "zh/medchain/patient.md"
-    file.parent.mkdir(parents=True)
-    text = (OURS / "zh/medchain/patient.md").read_text("utf-8")
-    file.write_text(text.replace("role: patient", "role: pateint"), "utf-8")
-    with pytest.raises(PromptError, match=r"patient \(zh\): header: role: pateint: did you mean 'patient'\?"):
-        check_overlay(tmp_path)
-    file.write_text(text, "utf-8")
-    check_overlay(tmp_path)
-
-
 def test_a_prompt_that_lacks_a_variable_of_ours_is_told_and_taken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

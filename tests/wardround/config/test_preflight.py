@@ -72,13 +72,6 @@ def test_a_prompt_that_asks_for_what_the_view_has_not_is_named(prompt: Path) -> 
         check(ENGLISH)
 
 
-def test_a_prompt_whose_header_names_another_role_is_named_with_the_right_one(prompt: Path) -> None:
-    header = "---\nrole: shy_patent\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n"
-    prompt.write_text(header, "utf-8")
-    with pytest.raises(ConfigurationError, match=r"mine/shy \(en\): header: role: shy_patent: did you mean 'shy_pati"):
-        check(ENGLISH)
-
-
 def test_the_judge_of_a_metric_of_ones_own_has_its_prompt_too_if_a_metric_asks_one(
     prompt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
