@@ -31,7 +31,10 @@ _LINE_OF_RESULTS = re.compile(r"(?<=[\w%)+])[ \t]*\n\s*(?=[A-Z])")
 
 @dataclass(frozen=True)
 class CaseStudy:
-    """A question that describes a patient: narrative, closing question, right answer, lettered options, its letter."""
+    """A question that describes a patient: narrative, closing question, right answer, lettered options, its letter.
+
+    ``unread``: it has options in an unknown form.
+    """
 
     record: Record
     told: str
@@ -39,6 +42,7 @@ class CaseStudy:
     answer: str
     options: dict[str, str]
     letter: str
+    unread: bool
 
     @property
     def id(self) -> str:
@@ -60,6 +64,8 @@ class CaseStudy:
 def import_medqa(source: Source) -> Iterator[Case]:
     """Read the case study questions as cases."""
     for study in case_studies(source):
+        if study.unread:
+            study.record.warn("options", "are not two to 26 choices with a letter or text each, and are left out")
         if case := study.record.case(study.id, _case_fields(study)):
             yield case
 
@@ -114,8 +120,6 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         narrative, asked = [asked], ""
     if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
         asked = f"{narrative.pop()} {asked}"
-    if choices and not options:
-        record.warn("options", "are not two to 26 choices with a letter or text each, and are left out")
     answer = phrase(value["answer"])
     stated = letter(value.get("answer_idx") or "")
     right = letter_of(answer, options, stated)
@@ -123,7 +127,8 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         record.warn("answer", f"{answer!r} is none of the options, which are left out")
     elif stated in options and stated != right:
         record.warn("answer_idx", f"is {stated}, but the answer {answer!r} is option {right}; the answer is used")
-    return CaseStudy(record, " ".join(narrative), asked, options.get(right, answer), options if right else {}, right)
+    kept, unread = options if right else {}, bool(choices and not options)
+    return CaseStudy(record, " ".join(narrative), asked, options.get(right, answer), kept, right, unread)
 
 
 def _case_fields(study: CaseStudy) -> dict[str, Any]:
