@@ -22,3 +22,9 @@ def test_who_suspects_one_of_two_diseases_suspects_each_and_no_other() -> None:
     assert suspects_disease("可能是哮喘或糖尿病。", ["2型糖尿病"], "zh")
     assert not suspects_disease("I think it may be asthma, but it is not diabetes.", diabetes, "en")
     assert not suspects_disease("可能是哮喘，不是糖尿病。", ["2型糖尿病"], "zh")
+
+
+def test_a_suspicion_is_heard_in_the_usual_chinese_words() -> None:
+    for text in ("我怀疑是糖尿病。", "医生，我认为这就是糖尿病吧？", "恐怕是糖尿病了。"):
+        assert suspects_disease(text, ["2型糖尿病"], "zh"), text
+    assert not suspects_disease("您家里有人得糖尿病吗？", ["2型糖尿病"], "zh")
