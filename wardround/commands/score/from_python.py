@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
 
@@ -47,9 +47,10 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
     for name in options:
         if name not in names:
             raise ConfigurationError(f"{name}: no option of suite {suite!r}: {nearest(name, names)}")
-    if get_origin(first[1]) is not list and len(sources) > 1:
+    takes_several = any(get_origin(kind) is list for kind in (first[1], *get_args(first[1])))  # list[Path] | None
+    if not takes_several and len(sources) > 1:
         raise ConfigurationError(f"{sources[1]}: suite {suite!r} takes one source")
-    given = {first[0]: list(sources) if get_origin(first[1]) is list else sources[0]} if sources else {}
+    given = {first[0]: list(sources) if takes_several else sources[0]} if sources else {}
     try:
         scores = _outside_a_loop(partial(scored, score, settings, **given, **options))
     except ValidationError as error:

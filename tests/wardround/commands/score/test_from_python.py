@@ -94,6 +94,7 @@ def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tm
     for suite, sources, options, words in (
         ("ai", [file], {}, "suite 'ai': did you mean 'aie'"),
         ("aie", [tmp_path / "nowhere.json"], {}, "nowhere.json: file not found"),
+        ("simulator", [tmp_path / "nowhere.json"], {}, "nowhere.json: file not found"),
         ("aie", [], {}, "transcripts: Missing required argument"),
         ("aie", [file], {"mod": "paper"}, "mod: no option of suite 'aie': did you mean 'mode'"),
         ("aie", [file], {"mode": "papr"}, "mode: .*did you mean 'paper'"),
