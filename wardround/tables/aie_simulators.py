@@ -1,6 +1,7 @@
 """AIE's tables of simulators: scores by round (Figure 3a), and tracked actions beside people's labels (Figure 3c)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from statistics import linear_regression
 from typing import Any, Literal
@@ -21,9 +22,9 @@ LabelledBy = Literal["people", "rules"]  # who says which actions the doctor's w
 ALL, SLOPE = "all", "a round"
 _SLOPES = f"{SLOPE.capitalize()}: slope of the line fitted to the means of the rounds."
 _BESIDE = "Simulators in brackets: released by AIE's authors, with their patients, questions and definitions."
-_BY_RULES = (
-    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. Tracking says "
-    "nothing about a tracker that uses the same rules."
+LABELLED_BY_RULES = (
+    "Actions and expected answers were found in the doctor's words by rules, not labelled by people. "
+    "For a tracker that uses the same rules, TRACKING and kappa are meaningless."
 )
 SIMULATOR_COLUMNS = {
     "TRACKING": "Tracking",
@@ -41,15 +42,12 @@ SIMULATOR_COLUMNS = {
 def build_simulators(runs: Sequence[RecordedRun]) -> list[Table]:
     """Build Figure 3a for the patients in the runs' dialogues; the rules find the actions in the doctor's words."""
     played = {run.name: tests for run in runs if (tests := tests_of_run(run))}
-    return [simulators_table(played, "sound", beside=True, labelled_by="rules")] if played else []
+    figure = simulators_table(played, "sound", beside=True)
+    return [replace(figure, notes=[*figure.notes, LABELLED_BY_RULES])] if played else []
 
 
 def simulators_table(
-    played: Mapping[str, Sequence[SimulatorTest]],
-    definition: Definition,
-    *,
-    beside: bool = False,
-    labelled_by: LabelledBy = "people",
+    played: Mapping[str, Sequence[SimulatorTest]], definition: Definition, *, beside: bool = False
 ) -> Table:
     """Tabulate each simulator over all rounds, in each round, and the slope of each metric over the rounds.
 
@@ -61,7 +59,6 @@ def simulators_table(
         f"Percent, except Length ({IN_WORDS}).",
         *([_SLOPES] if any(row["round"] == SLOPE for row in rows) else []),
         "-: no such question was asked, or (for Tracking) no action was tracked.",
-        *([_BY_RULES] if labelled_by == "rules" else []),
         *([_BESIDE] if beside else []),
     ]
     columns = [
@@ -145,8 +142,6 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]], labelled_by: L
     ]
     notes = ["Percent, except kappa. Intervals: 95 %, over patients; for kappa, by resampling patients."]
     notes += narrow_notes(patients)
-    if labelled_by == "rules":
-        notes.append("Agreement and kappa say nothing about a tracker that uses the same rules.")
     title = f"Tracked actions compared with labels by {labelled_by} (AIE, Figure 3c)"
     return Table("aie-figure-3c", title, columns, rows, notes) if rows else None
 

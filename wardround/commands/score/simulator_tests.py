@@ -42,7 +42,14 @@ from wardround.commands.score.output import (
 from wardround.commands.score.transcripts import counts, read_files, without
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
-from wardround.tables.aie_simulators import ALL, LabelledBy, confusion_tables, simulators_table, tracking_table
+from wardround.tables.aie_simulators import (
+    ALL,
+    LABELLED_BY_RULES,
+    LabelledBy,
+    confusion_tables,
+    simulators_table,
+    tracking_table,
+)
 from wardround.tables.table import Table
 
 WITHOUT_TRACKER = " without tracker"
@@ -153,7 +160,8 @@ def scores_of_tests(
 ) -> Scores:
     """Return the metrics over all simulators, and a table by simulator and round."""
     tests = [test for records in tests_by_name.values() for test in records]
-    all_notes = list(notes)
+    by_rules = [LABELLED_BY_RULES] if labelled_by == "rules" else []
+    all_notes = [*by_rules, *notes]
     if mode == "sound":
         all_notes.append(
             "PRECISION is our addition: of the replies with a metric's keyword, the share that should have it."
@@ -170,10 +178,10 @@ def scores_of_tests(
         all_notes.append(
             f"{', '.join(empty)}: unscored, because no such question was asked or, for TRACKING, no action was tracked."
         )
-    figure = simulators_table(tests_by_name, mode, beside=beside, labelled_by=labelled_by)
+    figure = simulators_table(tests_by_name, mode, beside=beside)
     agreement = tracking_table(tests_by_name, labelled_by)
     tracked = [table for table in (agreement, *confusion_tables(tests_by_name, labelled_by)) if table]
-    write_drawn([figure, *tracked], options.out)
+    write_drawn([figure, *tracked], options.out, by_rules)
     n, more = counts({test.id for test in tests})
     drawn = [figure if options.by else _over_rounds(figure), *tracked]
     return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files, more=more)

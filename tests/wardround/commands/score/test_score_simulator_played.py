@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import wardround as wr
 from cases import load_cases, save_cases
 from nodes.consultation.final_report import FinalReport
 from nodes.state.chart import Turn
@@ -157,12 +158,14 @@ def test_the_replies_of_a_run_are_scored_as_they_were_given_or_as_another_patien
     result = graded(case.id, scores={}).model_copy(update={"answers": answers})
     how: dict[str, Any] = {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
     place = write_run(tmp_path / "run", [result], data={"cases": str(tmp_path / "cases.jsonl")}, **how)
-    told = run(place, "--by", "turn", "--json", tmp_path / "s.json")
+    told = run(place, "--by", "turn", "--json", tmp_path / "s.json", "--out", tmp_path / "drawn")
     assert told.exit_code == 0, told.output
     found = json.loads((tmp_path / "s.json").read_text("utf-8"))["metrics"]
-    assert found["TRACKING"] == pytest.approx(found["TRACKING"]) and found["TRACKING"]["mean"] == 50.0
+    assert found["TRACKING"]["mean"] == 50.0
     assert found["GUIDANCE"]["mean"] == 100.0 and found["AVG_LEN"]["n"] == 2
-    assert "not labelled by people" in told.stdout and "[Human]" not in told.stdout
+    assert told.stdout.count("not labelled by people") == 1 and "[Human]" not in told.stdout
+    assert "not labelled by people" in (tmp_path / "drawn" / "aie-figure-3a.csv").read_text("utf-8")
+    assert any("not labelled by people" in note for note in wr.score_transcripts("simulator", place)["notes"])
     assert "labels by rules" in told.stdout and "labels by people" not in told.stdout, "also in what is printed"
     (table,) = build_simulators(find_runs([place]))
     assert any("not labelled by people" in note for note in table.notes)
