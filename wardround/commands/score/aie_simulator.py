@@ -64,8 +64,8 @@ def aie_simulator(
         if (missing := unanswered(records))
     ]
     correlations = list(_human_correlations(tests_by_name, mode, human_tests))
-    of_patients = [reply.test for records in tests_by_name.values() for reply in replies(records)]
-    if correlations and len(of_patients) > len({*of_patients}):
+    patients = [[reply.test for reply in replies(records)] for records in tests_by_name.values()]
+    if correlations and any(len(each) > len({*each}) for each in patients):
         notes.append(_NESTED)
     options = TestOptions(by, leave_out, None, out)
     found = scores_of_tests("aie-simulator", tests_by_name, mode, options, beside=True, notes=notes)

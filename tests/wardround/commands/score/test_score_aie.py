@@ -320,6 +320,10 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     assert told.exit_code == 2 and f"run `wardround score simulator {tmp_path}`" in told.stderr, "a run's folder"
     told = run("aie-simulator", write(tmp_path / "unplayed.json", unplayed))
     assert told.exit_code == 2 and "has no replies" in told.stderr
+    alone = json.loads(file.read_text("utf-8"))
+    del alone[0]["patient_test"]["1"]
+    once = run("aie-simulator", *(write(tmp_path / f"{name}.json", alone) for name in "ab")).stdout
+    assert "Correlation" in once and "as independent" not in once, "each simulator has one reply of each patient"
     both = run("aie-simulator", file, tmp_path / "p.json", "--people", tmp_path / "p.json").stdout
     assert "s         │ LENGTH" in both and "p         │ LENGTH" not in both, "people are not held against themselves"
 
