@@ -161,6 +161,7 @@ class BrowserSeat(LoopbackServer):
         if self._feedback is None:
             session = self.session
             self._feedback = asyncio.run(feedback_on(session.case, session.state, session.context))
+        if not file.is_file():  # also after a disk was full
             with writing(file):
                 write_whole(file, self._feedback.model_dump_json(indent=1))
         return self._feedback

@@ -1,5 +1,6 @@
 """`wardround consult --web`: a person in a seat, over real HTTP, without a browser."""
 
+import errno
 import html
 import json
 import re
@@ -117,7 +118,12 @@ def test_a_doctor_asks_orders_concludes_reports_and_reads_a_trainers_feedback_al
 
 
 @pytest.mark.slow
-def test_a_session_outlives_its_server_a_reload_and_the_feedback_is_made_once(tmp_path: Path) -> None:
+def test_a_session_outlives_its_server_a_reload_and_the_feedback_is_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_a_full_disk(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     out = tmp_path / "s"
     with served(out) as server:
         send(server, text="对药物过敏吗？", do="say")
@@ -126,7 +132,10 @@ def test_a_session_outlives_its_server_a_reload_and_the_feedback_is_made_once(tm
     with served(out) as again:
         assert read(shown(again)) == read(before)
         send(again, do="end")
-        send(again, do="report", **REPORT)
+        with monkeypatch.context() as full:
+            full.setattr("wardround.interactive.browser_seat.write_whole", on_a_full_disk)
+            assert "feedback.json: cannot be written: No space" in send(again, do="report", **REPORT)[1]
+        send(again, do="again")
         kept = json.loads((out / "feedback.json").read_text("utf-8"))
     (out / "feedback.json").write_text(json.dumps({**kept, "facts": 99}), "utf-8")
     with served(out) as finished:
