@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from cases.readable import unpiped, unreadable
@@ -19,6 +20,11 @@ _DECLARED = re.compile(rf'\s*"?sep=([{_SEPARATORS}|])"?[{_SEPARATORS}]*\r?(?:\n|
 
 class SheetError(ValueError):
     """A table cannot be read; says why, and how to save it."""
+
+
+def is_too_long(row: Sequence[str], heading: Sequence[str]) -> bool:
+    """Whether a row has a text beyond its heading; empty cells there, as spreadsheets leave, are none."""
+    return any(cell.strip() for cell in row[len(heading) :])
 
 
 def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Config
 from cases import Problem
 from cases.importers.source import Source
 from cases.problems import WithProblems, validation_problems
-from cases.sheets import TOO_LONG, SheetError, sheet_rows
+from cases.sheets import TOO_LONG, SheetError, is_too_long, sheet_rows
 
 
 class ForeignModel(BaseModel):
@@ -139,7 +139,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
     rows = [
         (line, {name: cell.strip() for name, cell in zip_longest(names, row, fillvalue="") if name})
         for line, row in filled
-        if len(row) <= len(names)
+        if not is_too_long(row, names)
     ]
-    long = [Problem(str(path), line, "", TOO_LONG) for line, row in filled if row[len(names) :]]
+    long = [Problem(str(path), line, "", TOO_LONG) for line, row in filled if is_too_long(row, names)]
     return columns, rows, long

@@ -18,7 +18,7 @@ from cases.json_lines import are_records, noting_repeated, numbered_lines, objec
 from cases.pictures import picture_fault
 from cases.problems import Problem, Severity, WithProblems, validation_problems
 from cases.readable import kind_of_bytes, unpiped, unreadable
-from cases.sheets import TOO_LONG, SheetError, sheet_rows
+from cases.sheets import TOO_LONG, SheetError, is_too_long, sheet_rows
 from cases.text.sentences import entries_of
 from cases.vocabulary import Vocabulary
 
@@ -96,7 +96,7 @@ class Source:
                 self.error(f"appears {count} times; expected each column once", "heading", name)
         for number, (_, row) in enumerate(rows, 1):
             place = f"row {number}"
-            if any(cell.strip() for cell in row[len(names) :]):
+            if is_too_long(row, names):
                 self.error(TOO_LONG, place)
                 continue
             self.reading = place

@@ -32,6 +32,8 @@ def test_the_authors_file_and_a_sheet_are_read_alike(tmp_path: Path) -> None:
     assert read_choices(theirs) == read_choices(sheet) == (expected, [])
     sheet.write_text("case,one,other,Clear,Professional\n7,gpt4,glm,lose,tie\n", "utf-8")
     assert read_choices(sheet) == (expected, []), "by the names that the authors' files have too"
+    sheet.write_text("case,one,other,clear,patient_total\n7,gpt4,glm,lose,tie,, \n", "utf-8")
+    assert read_choices(sheet) == (expected, []), "empty cells beyond the heading are no choices"
     for name in ("SHEET.CSV", "sheet.tsv"):
         (tmp_path / name).write_text("case\tone\tother\tclear\tpatient_total\n7\tgpt4\tglm\tlose\ttie\n", "utf-8")
         assert read_choices(tmp_path / name) == (expected, [])
