@@ -5,6 +5,7 @@ which can run code when they are read.
 """
 
 import hashlib
+import logging
 import os
 import sqlite3
 import threading
@@ -29,6 +30,8 @@ CREATE TABLE IF NOT EXISTS answers (
 _BUSY_SECONDS = 30.0
 _TRIES = 100
 
+_log = logging.getLogger(__name__)
+
 
 class CachedAnswer(NamedTuple):
     """A typed answer as JSON text, with the tokens that it took."""
@@ -42,8 +45,7 @@ class ResponseCache:
     """Typed answers by the fingerprint of their question.
 
     Raises:
-        CacheError: from every method, if the file cannot be read or written or is not such a cache. A damaged entry is
-            never returned.
+        CacheError: from every method, if the file cannot be read or written or is not such a cache.
     """
 
     def __init__(self, file: Path) -> None:
@@ -52,6 +54,7 @@ class ResponseCache:
         with self._locked():
             file.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._database.text_factory = _text
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if tables and "answers" not in tables:
                 raise ValueError("it is the database of another program")
@@ -66,12 +69,13 @@ class ResponseCache:
             self._database.execute("ROLLBACK")
 
     def find(self, key: str) -> CachedAnswer | None:
-        """Return the answer to a question; None if it is not known."""
+        """Return the answer to a question; None if it is not known, or its entry is damaged."""
         columns = "answer, input_tokens, output_tokens, checksum"
         with self._locked():
             row = self._database.execute(f"SELECT {columns} FROM answers WHERE key = ?", (key,)).fetchone()
-            if row and row[3] != _checksum(key, *row[:3]):
-                raise ValueError("an entry does not match its checksum")
+        if row and row[3] != _checksum(key, *row[:3]):
+            _log.warning("the response cache %s: an entry is damaged; its question is asked again", self._file)
+            return None
         return CachedAnswer(*row[:3]) if row else None
 
     def keep(self, key: str, model: str, found: CachedAnswer) -> None:
@@ -110,6 +114,11 @@ def open_cache(path: str) -> ResponseCache:
 def _opened(file: Path, process: int) -> ResponseCache:
     """Open a cache; one per process, as SQLite connections do not survive a fork."""
     return ResponseCache(file)
+
+
+def _text(stored: bytes) -> str:
+    """Decode a text; a damaged one has another checksum."""
+    return stored.decode("utf-8", "replace")
 
 
 def _checksum(key: str, answer: str, input_tokens: int, output_tokens: int) -> str:

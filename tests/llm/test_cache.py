@@ -191,12 +191,19 @@ def test_a_cache_that_was_deleted_is_made_anew(file: Path) -> None:
     assert file.exists()
 
 
-def test_an_entry_that_was_changed_in_the_file_is_an_error_and_never_an_answer(file: Path) -> None:
-    open_cache(str(file)).keep("key", "model", CachedAnswer('{"level": 1}', 1, 1))
+@pytest.mark.parametrize("changed", ["'{\"level\": 2}'", "CAST(x'ff22' AS TEXT)", "x'00'"])
+def test_an_entry_that_was_changed_in_the_file_is_asked_again_and_the_others_are_not(
+    file: Path, caplog: pytest.LogCaptureFixture, changed: str
+) -> None:
+    for key in ("key", "other"):
+        open_cache(str(file)).keep(key, "model", CachedAnswer('{"level": 1}', 1, 1))
     with sqlite3.connect(file) as database:
-        database.execute("UPDATE answers SET answer = ?", ('{"level": 2}',))
-    with pytest.raises(CacheError, match=f"does not match its checksum.*{REMEDY}"):
-        open_cache(str(file)).find("key")
+        database.execute(f"UPDATE answers SET answer = {changed} WHERE key = 'key'")
+    assert open_cache(str(file)).find("key") is None
+    assert f"{file}: an entry is damaged; its question is asked again" in caplog.text
+    open_cache(str(file)).keep("key", "model", CachedAnswer('{"level": 3}', 1, 1))
+    assert open_cache(str(file)).find("key") == CachedAnswer('{"level": 3}', 1, 1)
+    assert open_cache(str(file)).find("other") == CachedAnswer('{"level": 1}', 1, 1)
 
 
 def answer_of(number: int) -> CachedAnswer:
