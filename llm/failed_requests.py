@@ -207,7 +207,7 @@ def _asked_wait(error: BaseException | None) -> float | None:
         try:
             asked = float(headers.get(header, "nan")) * unit
         except ValueError:
-            asked = _until(headers[header])
+            asked = _until(headers[header], headers.get("date"))
         if 0 < asked < math.inf:  # servers send 0 for less than a second: asked again at once, it would refuse again
             return asked
     if is_too_many(error) and (said := _WAIT_IN_WORDS.search(words_of(error))) and any(said.groups()):
@@ -216,10 +216,14 @@ def _asked_wait(error: BaseException | None) -> float | None:
     return None
 
 
-def _until(date: str) -> float:
-    """Return the seconds until a date; NaN if it is invalid or past by this machine's clock."""
+def _until(date: str, sent: str | None) -> float:
+    """Return the seconds until a date; NaN if it is invalid or past.
+
+    It is a date of the server's clock, and so is the one when it ``sent`` its answer; this machine's may be wrong.
+    """
     try:
-        seconds = parsedate_to_datetime(date).timestamp() - time.time()
+        now = parsedate_to_datetime(sent).timestamp() if sent else time.time()
+        seconds = parsedate_to_datetime(date).timestamp() - now
     except ValueError:
         return math.nan
     return seconds if seconds > 0 else math.nan

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -110,10 +111,11 @@ def note_cancelled(call: Call) -> None:
 
 
 def with_earlier_tries(call: Call) -> Call:
-    """Return the call with the usage of its earlier tries added."""
+    """Return the call with the usage of its earlier tries added, and later than these, so that it counts."""
     before = failed_before(call.id)
     if before is None:
         return call
     counted = ("attempts", "input_tokens", "output_tokens")
     sums = {name: getattr(call, name) + getattr(before, name) for name in counted}
-    return call.model_copy(update={**sums, "cost": summed((call.cost, before.cost))})
+    started = max(call.started, math.nextafter(before.started, math.inf))  # also by a clock that was put back
+    return call.model_copy(update={**sums, "started": started, "cost": summed((call.cost, before.cost))})

@@ -27,6 +27,8 @@ def test_what_the_server_asks_for_in_milliseconds_goes_before_its_seconds() -> N
     assert retry_after(busy(retry_after_ms="soon", retry_after="9")) == 9.0
     assert retry_after(busy(retry_after="86400")) == failed_requests._LONGEST_WAIT
     assert retry_after(busy(retry_after_ms="0", retry_after="9")) == 9.0
+    # a date by the clock of the server, which is ten years ahead of this machine's
+    assert retry_after(busy(retry_after="Mon, 02 Jan 2040 00:00:20 GMT", date="Mon, 02 Jan 2040 00:00:00 GMT")) == 20.0
     assert retry_after(busy(retry_after="Fri, 20 Nov 2099 16:00:00 GMT")) == failed_requests._LONGEST_WAIT
     assert retry_after(busy()) is None and retry_after(None) is None
 

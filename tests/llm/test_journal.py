@@ -170,6 +170,20 @@ async def test_a_failed_call_is_asked_again_and_what_its_tries_took_is_carried_o
     assert trace.tokens == answered.input_tokens + answered.output_tokens
 
 
+async def test_an_answer_counts_after_its_failed_tries_also_if_the_clock_was_put_back_between_them(
+    trace_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeServer(answer=good, faults=["cut_json", "schema_violation", None]) as server:
+        settings = served(server, trace_file=str(trace_file))
+        with journal(trace_file):
+            await fail(settings, AnswerError)
+        monkeypatch.setattr("llm.asked.time.time", lambda: 1e9)
+        with journal(trace_file):
+            _, answered = await put(settings)
+    (call,) = recorded(trace_file).calls
+    assert call.error is None and call.attempts == answered.attempts == 3
+
+
 @pytest.mark.parametrize("stopped", [False, True])
 async def test_what_a_seat_took_that_another_seat_s_failure_cut_off_is_on_record_unless_the_case_goes_on_later(
     trace_file: Path, stopped: bool

@@ -3,7 +3,7 @@
 import logging
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -82,7 +82,7 @@ class Marks:
                 f"{file}: is a link, through which no ratings are written; name a file with --marks"
             )
         self.file, self._lock = file, Lock()
-        self._values: dict[tuple[str, Name, Key], dict[str, int]] = {}
+        self._given: dict[tuple[str, Name, Key], dict[str, Mark]] = {}
         marks = read_marks(file)
         for mark in marks if runs is None else marks_of_runs(runs, marks)[0]:
             self._add(mark)
@@ -96,12 +96,14 @@ class Marks:
             raise ConfigurationError(message) from error
 
     def add(self, mark: Mark) -> None:
-        """Write a rating durably.
+        """Write a rating durably, as later than the answer that it replaces, also if the clock was put back since.
 
         Raises:
             OSError: it cannot be written, and then does not count.
         """
         with self._lock, FileLock(f"{self.file}.lock"):
+            if before := self._of(mark).get(mark.question):
+                mark = mark.model_copy(update={"at": max(mark.at, before.at + timedelta(microseconds=1))})
             drop_cut_line(self.file)
             append_line(self.file, mark.model_dump_json())
             self._add(mark)
@@ -109,10 +111,14 @@ class Marks:
     def of(self, rater: str, scale: Name, item: Key) -> dict[str, int]:
         """Return a rater's answers about an item on a scale, by question."""
         with self._lock:
-            return dict(self._values.get((rater, scale, item), {}))
+            return {question: mark.value for question, mark in self._given.get((rater, scale, item), {}).items()}
+
+    def _of(self, mark: Mark) -> dict[str, Mark]:
+        """Return the answers of the mark's rater about its item on its scale, by question."""
+        return self._given.setdefault((mark.rater, mark.scale, mark.item), {})
 
     def _add(self, mark: Mark) -> None:
-        self._values.setdefault((mark.rater, mark.scale, mark.item), {})[mark.question] = mark.value
+        self._of(mark)[mark.question] = mark
 
 
 def read_marks(file: Path) -> Sequence[Mark]:

@@ -173,6 +173,13 @@ def test_in_a_file_put_together_from_several_the_latest_answer_counts_wherever_i
         assert [kept.value for kept in read_marks(tmp_path / FILE)] == [4]
 
 
+def test_a_corrected_answer_stays_the_latest_if_the_clock_is_put_back(tmp_path: Path) -> None:
+    for value, day in ((4, 3), (2, 2), (3, 1)):
+        marks = Marks(tmp_path / FILE)  # on another day, or by another server
+        marks.add(mark("Ann", "diagnosis", value, "c", at=f"2026-01-0{day}T00:00:00Z"))
+        assert [kept.value for kept in read_marks(tmp_path / FILE)] == [value]
+
+
 @pytest.mark.slow
 def test_a_file_holds_the_answers_to_several_scales_apart(tmp_path: Path) -> None:
     runs = [consulted(tmp_path / "one")]
