@@ -70,7 +70,7 @@ def print_rows(
 
 
 def print_and_write(tables: Sequence[Table], csv: Path | None = None, json_file: Path | None = None) -> None:
-    """Print tables, only the first rows of long ones, and optionally write them in full.
+    """Print tables, only the first rows of long ones, and then optionally write them in full.
 
     Raises:
         OSError: they cannot be written.
@@ -79,7 +79,8 @@ def print_and_write(tables: Sequence[Table], csv: Path | None = None, json_file:
         more = len(table.rows) - _MAX_ROWS
         notes = [f"{more} further rows: write them with --csv or --json."] if more > 0 else []
         print_table(replace(table, rows=table.rows[:_MAX_ROWS], notes=[*notes, *table.notes]))
-        if csv is not None:
+    if csv is not None:  # last: a full disk takes the files, and not what was paid for
+        for table in tables:
             write_whole(csv / f"{table.name}.csv", table.csv)
     if json_file is not None:
         write_json(json_file, {table.name: list(table.rows) for table in tables}, indent=2)

@@ -35,6 +35,7 @@ from wardround.report.case_sections import pairs_of
 from wardround.store.manifest import MANIFEST
 from wardround.store.provenance import write_json
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.table import Column, Table
 from wardround.tables.terminal import print_and_write
 
 SCALES: list[Name] = ["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"]
@@ -532,6 +533,17 @@ def test_rows_beyond_those_printed_are_counted(tmp_path: Path, capsys: pytest.Ca
     marks = [mark("Ann", key, 1, ENGLISH[0], "clini_eval") for key in questions]
     print_and_write(tables_of([consulted(tmp_path / "one")], "clini_eval", marks))
     assert f"{len(questions) - 20} further rows" in capsys.readouterr().out
+
+
+def test_all_tables_are_printed_before_one_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = [Table(name, name, [Column("x", "X")], [{"x": 1}]) for name in ("one", "other")]
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        print_and_write(tables, tmp_path / "file")
+    shown = capsys.readouterr().out
+    assert "one" in shown and "other" in shown
 
 
 def test_no_rating_is_written_through_a_link_in_a_received_run(tmp_path: Path) -> None:

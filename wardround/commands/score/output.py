@@ -141,14 +141,14 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
 
 def show(scores: Scores, json_file: Path | None = None) -> None:
-    """Write the scores to ``json_file``, if given, whole or not at all, and print them.
+    """Print the scores, and write them to ``json_file``, if given, whole or not at all.
 
     Raises:
-        OSError: the file cannot be written; then nothing is printed.
+        OSError: the file cannot be written.
     """
+    _print(scores)  # first: a full disk takes the file, and not what was paid for
     if json_file is not None:
         write_json(json_file, content_of(scores))
-    _print(scores)
 
 
 def content_of(scores: Scores) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from scoring.metrics.statistics import estimate
 from tests.scoring.ai_hospital_files import COLLABORATIONS, DIALOGUES, EVALUATIONS, TERMS, released
 from wardround.commands.score import score_app
 from wardround.commands.score.output import Scores, show
@@ -206,11 +207,18 @@ def test_a_place_that_cannot_be_written_is_bad_input(write: Any) -> None:
 
 
 def test_text_of_others_gives_the_terminal_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
-    from scoring.metrics.statistics import estimate
-
     show(Scores("mvme", "sound", 1, {"\x1b[31m[bold]x[/bold]": estimate([1.0])}, notes=["\x1b[2Jnote"]))
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "[bold]x[/bold]" in shown and "note" in shown
+
+
+def test_scores_that_cannot_be_written_are_printed_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        show(Scores("mvme", "sound", 1, {"symptoms": estimate([1.0])}), tmp_path / "file" / "scores.json")
+    assert "symptoms" in capsys.readouterr().out
 
 
 def test_help_answers_without_loading_what_is_heavy() -> None:
