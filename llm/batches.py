@@ -7,6 +7,7 @@ on a failed call, so that its question is asked anew.
 """
 
 import asyncio
+import errno
 import hashlib
 import json
 import logging
@@ -24,7 +25,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from cases.vocabulary import patterns
-from llm.errors import AskError, LimitError
+from llm.errors import AskError, BatchFileError, LimitError
 from llm.scopes import holding
 from llm.server_quirks import put_right
 from llm.transport import ENCODINGS, restrict_response
@@ -327,22 +328,28 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         return requests
 
     def _record(self, entry: dict[str, Any]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with self._file.open("a", encoding="utf-8") as out:
-            out.write("\n" + json.dumps(entry))  # the line feed comes first, so that a cut-off line ends here
-            out.flush()
-            os.fsync(out.fileno())
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8") as out:
+                out.write("\n" + json.dumps(entry))  # the line feed comes first, so that a cut-off line ends here
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            raise BatchFileError(f"{self._file}: batches cannot be written down: {error.strerror or error}") from None
 
 
 def check_file(file: Path) -> None:
     """Refuse a file of something else, to which batches would be added.
 
     Raises:
-        ValueError: it holds something else, or cannot be read; the message names it and the remedy.
+        ValueError: it holds something else, or cannot be read or written; the message names it and the remedy.
     """
     try:
         for _ in _entries(file):
             pass
+        place = next(each for each in (file.absolute(), *file.absolute().parents) if each.exists())
+        if not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, "cannot be written")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "holds something else than the batches of a run"
         raise ValueError(f"{file}: {why}; name a new file") from error
@@ -356,7 +363,7 @@ def _entries(file: Path) -> Iterator[dict[str, Any]]:
         OSError: it cannot be read.
     """
     lines = file.read_text("utf-8").split("\n") if file.exists() else ()
-    for line in filter(None, lines):
+    for line in filter(None, (line.strip("\0") for line in lines)):  # a power cut may leave zeros
         entry = _object(line)
         if entry is not None and "file" in entry:
             yield entry

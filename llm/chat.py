@@ -16,7 +16,16 @@ from langchain_core.runnables import Runnable
 
 from llm import failed_requests
 from llm.build import build_model
-from llm.errors import LESS, TOO_LONG, ContextLengthError, ModelError, OversizeReplyError, RateError, RefusedError
+from llm.errors import (
+    LESS,
+    TOO_LONG,
+    BatchFileError,
+    ContextLengthError,
+    ModelError,
+    OversizeReplyError,
+    RateError,
+    RefusedError,
+)
 from llm.events import tell
 from llm.failed_requests import EmptyReplyError, ServerAwayError, brief, status_of
 from llm.forms import (
@@ -211,6 +220,8 @@ class ChatClient:
             try:
                 message = await _one_request(runnable, messages, seconds, patience)
             except Exception as error:
+                if isinstance(ours := failed_requests.root_cause(error), BatchFileError):
+                    raise ours from None
                 if usage := _usage_of(error):
                     patience.used(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
                 why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__

@@ -58,6 +58,10 @@ class RefusedError(AskError):
     reason = "refused"
 
 
+class BatchFileError(RefusedError):
+    """The file of batches cannot be written, as on a full disk: what is asked from now on might be paid twice."""
+
+
 PROMPT_ERROR = "prompt_error"  # reason of a `PromptError`, which is not a failed answer
 UNANSWERED = (AnswerError, ModelError)  # one question got no answer; code that gathers answers may continue without it
 

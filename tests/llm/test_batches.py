@@ -1,6 +1,7 @@
 """The provider's batch interface behind the same door."""
 
 import asyncio
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -311,5 +312,37 @@ def test_a_file_with_a_torn_line_is_one_of_batches(tmp_path: Path) -> None:
     for length in range(1, len(sent)):
         (tmp_path / "b.jsonl").write_text(f"\n{sent}\n{sent[:length]}\n{sent}")
         batches.check_file(tmp_path / "b.jsonl")
+    (tmp_path / "b.jsonl").write_text(f"\n{sent}\0\0\0\n{sent}")  # as a power cut leaves it
+    assert len(list(batches._entries(tmp_path / "b.jsonl"))) == 2
     with FakeServer() as server:
         build_model("cheap", settings(server, tmp_path / "b.jsonl"))
+
+
+@pytest.mark.parametrize("entries", [0, 1])
+async def test_a_batch_that_cannot_be_written_down_is_sent_once_and_stops_who_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: int
+) -> None:
+    file, left = tmp_path / "batches.jsonl", [1] * entries
+
+    def until_full(number: int) -> None:
+        if not left:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left.pop()
+
+    with FakeServer(answer=echo) as server:
+        context = settings(server, file)
+        with monkeypatch.context() as full:
+            full.setattr("llm.batches.os.fsync", until_full)
+            with pytest.raises(RefusedError, match=r"batches\.jsonl: .*written down: No space left"):
+                await ask(context, 1)
+        assert len(server.batches.batches) == entries
+        assert await ask(anew(context), 1) == "answer to question 1"
+        assert len(server.batches.batches) == len(server.requests) == 1
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_a_question_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm.batches.os.access", lambda place, _: place != tmp_path)
+    with pytest.raises(ValueError, match=r"batches\.jsonl: cannot be written; name a new file"):
+        batches.check_file(tmp_path / "new" / "batches.jsonl")
