@@ -157,7 +157,7 @@ def _both(root: Path) -> tuple[dict[str, Any] | None, dict[Path, str]]:
     for file in (root / MANIFEST, root / COPY):
         try:
             found.append(read_manifest(file))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError) as error:
             faults[file] = f"is not a manifest ({error})"

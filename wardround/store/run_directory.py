@@ -59,7 +59,7 @@ _WRITTEN = (  # what we write in a run directory, as patterns
     *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", _REPORT, ".*.part"),
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
-_OVERWRITTEN = ("summary.json", "floors.json", _REPORT)  # without a look at what they hold
+_AFTER_MANIFEST = ("summary.json", "floors.json", _REPORT, "options.jsonl", "checkpoints.sqlite")  # never without one
 _KEY = re.compile(rb'\{"case_id":("(?:[^"\\]|\\.)*"),"epoch":(\d+)')
 
 _log = logging.getLogger(__name__)
@@ -94,6 +94,7 @@ class RunDirectory:
             ConfigurationError: another process runs here, or the directory holds another run; names the differences.
         """
         planned = {(item.id, epoch) for item in items for epoch in range(experiment.epochs)}
+        self._manifest()  # refuses a folder of something else before a lock is left there
         with self.locked():
             self._check_ids([item.id for item in items])
             try:
@@ -337,31 +338,38 @@ class RunDirectory:
                 )
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
-        self.run = ""
-        try:
-            before = recorded_manifest(self.path)
-            if before is not None and ((self.path / MANIFEST).is_file() or self.has_records):
-                self.run = before["run"]
-        except ValueError as error:
-            raise ConfigurationError(f"{error}; choose another --out") from error
-        if not self.run:
-            if self.has_records:
-                raise ConfigurationError(
-                    f"{self.path}: has results but no {MANIFEST}; restore it from a copy, or choose another --out"
-                )
-            if other := next((name for name in _OVERWRITTEN if (self.path / name).exists()), None):
-                raise ConfigurationError(
-                    f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another "
-                    "--out"
-                )
+        before = self._manifest()
+        if before is None:
             # Pseudo-cases are filed under this id; a later run in the same place must not find them.
             self.run = manifest["run"] = uuid.uuid4().hex
             write_manifest(self.path, manifest)
             return
-        assert before is not None
+        self.run = before["run"]
         refuse_other_run(self.path, before, manifest)
         self.begun_by = other_program(before)
         self._warn(mend_manifest(self.path))
+
+    def _manifest(self) -> dict[str, Any] | None:
+        """Return the manifest of the run that is here; None if there is none yet.
+
+        Raises:
+            ConfigurationError: what is here is no run's, or its manifest cannot be read.
+        """
+        try:
+            before = recorded_manifest(self.path)
+        except ValueError as error:
+            raise ConfigurationError(f"{error}; choose another --out") from error
+        if before is not None and ((self.path / MANIFEST).is_file() or self.has_records):
+            return before
+        if self.has_records:
+            raise ConfigurationError(
+                f"{self.path}: has results but no {MANIFEST}; restore it from a copy, or choose another --out"
+            )
+        if other := next((name for name in _AFTER_MANIFEST if (self.path / name).exists()), None):
+            raise ConfigurationError(
+                f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another --out"
+            )
+        return None
 
 
 def _key_of(line: bytes) -> tuple[str, int]:

@@ -322,12 +322,12 @@ def test_concurrency_may_change(tmp_path: Path) -> None:
     open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 9}}))
 
 
-@pytest.mark.parametrize("name", ["summary.json", "report.html"])
+@pytest.mark.parametrize("name", ["summary.json", "report.html", "options.jsonl", "checkpoints.sqlite"])
 def test_what_somebody_else_keeps_in_a_folder_is_not_written_over(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("my thesis")
     with pytest.raises(ConfigurationError, match=f"has a {name} but no manifest.json, so no run wrote it; move it"):
         open_once(tmp_path)
-    assert (tmp_path / name).read_text() == "my thesis" and not (tmp_path / "manifest.json").exists()
+    assert (tmp_path / name).read_text() == "my thesis" and [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_a_refused_run_leaves_the_manifest_and_the_lock_as_they_were(tmp_path: Path) -> None:
