@@ -83,7 +83,10 @@ def _noting_errors(findings: Findings) -> Iterator[None]:
     """Record any error as a finding, so that a check which fails does not stop the others."""
     try:
         yield
-    except (OSError, ValueError, sqlite3.Error) as error:
+    except sqlite3.Error as error:
+        file = RunDirectory(findings.path).checkpoints
+        problem = f"{file}: {error}; see that it and its folder can be written, and that no other program holds it"
+    except (OSError, ValueError) as error:
         problem = str(error)
     except Exception as error:
         problem = f"{findings.path}: {describe_fault(error)}"

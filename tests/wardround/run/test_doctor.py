@@ -358,6 +358,16 @@ def test_checkpoints_that_nobody_may_write_are_not_taken_for_damaged(tmp_path: P
         tmp_path.chmod(stat.S_IRWXU)
 
 
+def test_a_file_of_checkpoints_that_cannot_be_mended_is_named(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(*_: Any) -> None:
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    (damaged / "checkpoints.sqlite").touch()
+    monkeypatch.setattr("wardround.run.doctor.drop_threads", read_only)
+    (left,) = examine(RunDirectory(damaged), mend=True).left
+    assert left.startswith(f"{damaged / 'checkpoints.sqlite'}: attempt to write") and "can be written" in left
+
+
 @pytest.mark.slow
 def test_a_file_of_checkpoints_that_somebody_else_holds_is_not_taken_for_damaged(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "checkpoints.sqlite") as database:
