@@ -57,17 +57,21 @@ def write_folder(
     for dialogue in sorted(dialogues, key=lambda one: one.id):
         first.setdefault(_note(dialogue), case_of(dialogue.id))
     decides = {case_of(dialogue.id): first[_note(dialogue)] for dialogue in dialogues}
-    counts = {}
-    for name, lines_by_case in sets.items():
-        for split, is_held_out in (("train", False), ("validation", True)):
-            if lines := [
-                line for case, line in lines_by_case if (_share(decides.get(case, case)) < held_out) is is_held_out
-            ]:
-                write_json_lines(folder / name / f"{split}.jsonl", lines)
-                counts[f"{name}/{split}.jsonl"] = len(lines)
-            else:
-                (folder / name / f"{split}.jsonl").unlink(missing_ok=True)
+    files = {
+        f"{name}/{split}.jsonl": [
+            line for case, line in lines_by_case if (_share(decides.get(case, case)) < held_out) is is_held_out
+        ]
+        for name, lines_by_case in sets.items()
+        for split, is_held_out in (("train", False), ("validation", True))
+    }
+    counts = {file: len(lines) for file, lines in files.items() if lines}
+    # First: by its card a folder that a full disk left half written is known as ours, and may be written again.
     write_whole(folder / CARD, _card(data_sheet(dialogues), dialogues, counts, license))
+    for file, lines in files.items():
+        if lines:
+            write_json_lines(folder / file, lines)
+        else:
+            (folder / file).unlink(missing_ok=True)
     return counts
 
 

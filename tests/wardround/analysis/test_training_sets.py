@@ -1,5 +1,6 @@
 """What runs leave to train on."""
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.marks import Mark
 from wardround.store import recorded_run
+from wardround.store.provenance import write_json_lines
 from wardround.store.recorded_run import find_runs
 from wardround.tuning.directory import TuningDirectory
 
@@ -168,6 +170,20 @@ def test_the_folder_has_a_card_that_names_its_files_licence_and_limits(tmp_path:
     again = write_folder(tmp_path / "hub", told[:3], [], "cc-by-4.0", held_out=0.0)
     assert again == {"dialogues/train.jsonl": 3, "sft/train.jsonl": 3}
     assert not (tmp_path / "hub" / "sft" / "validation.jsonl").exists()
+
+
+def test_a_folder_that_a_full_disk_left_half_written_may_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: Path, _: Any) -> int:
+        write_json_lines(file, [])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("wardround.analysis.hub_folder.write_json_lines", full)
+        with pytest.raises(OSError, match="No space"):
+            write_folder(tmp_path / "hub", [dialogue("d")], [], "mit", held_out=0.0)
+    assert write_folder(tmp_path / "hub", [dialogue("d")], [], "mit", held_out=0.0)["sft/train.jsonl"] == 1
 
 
 def test_dialogues_of_one_note_are_in_one_split_under_whatever_ids(tmp_path: Path) -> None:
