@@ -56,7 +56,7 @@ from wardround.store.traces import (
 _REPORT = "report.html"  # repeats the others, so it may be written anew
 _WRITTEN = (  # what we write in a run directory, as patterns
     *(MANIFEST, COPY, "results.jsonl", "pseudo_cases.jsonl", "options.jsonl", "summary.json", "floors.json"),
-    *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", "events.jsonl", _REPORT, ".*.part"),
+    *("checkpoints.sqlite", "checkpoints.sqlite-*", "ratings.jsonl", _REPORT, ".*.part"),
     *("traces/*.jsonl*", "traces/.*.part", DAMAGED, f"{DAMAGED}/*", f"{DAMAGED}/traces/*"),
 )
 _AFTER_MANIFEST = ("summary.json", "floors.json", _REPORT, "options.jsonl", "checkpoints.sqlite")  # never without one
