@@ -53,9 +53,17 @@ class Node(Runnable[Any, dict[str, Any]]):
         return type(self)(self.function, self.without, self.asks, **{**self.bound, **bound})
 
     def asked(self, context: Context) -> Sequence[Any] | None:
-        """Return the roles and graphs that it declares to ask with these settings; None if it declares nothing."""
-        asks = self.asks(context, **self.bound) if callable(self.asks) else self.asks
-        return asks if asks is None or isinstance(asks, list | tuple) else [asks]
+        """Return the roles and graphs that it declares to ask with these settings; None if it declares nothing.
+
+        Raises:
+            RegistryError: it declares something else, or its function of the settings fails.
+        """
+        if not callable(self.asks):
+            return _listed(self.name, self.asks)
+        try:
+            return _listed(self.name, self.asks(context, **self.bound))
+        except TypeError as error:  # it does not take what `at` fixes
+            raise RegistryError(f"node {self.name!r}: asks: {error}") from error
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine to completion, even inside a running event loop."""
@@ -128,10 +136,16 @@ def node(function: NodeFunction | None = None, without: Without | None = None, *
 
     if asks is None and _is_ours(function):
         asks = ()
-    for one in () if asks is None or callable(asks) else asks if isinstance(asks, list | tuple) else [asks]:
+    return NodeOfView(function, without, asks if callable(asks) else _listed(function.__name__, asks))
+
+
+def _listed(name: str | None, asks: Any) -> list[Asked] | tuple[Asked, ...] | None:
+    """Return what a node declares to ask as a list."""
+    listed = asks if asks is None or isinstance(asks, list | tuple) else [asks]
+    for one in listed or ():
         if not isinstance(one, Role | CompiledStateGraph):
-            raise RegistryError(f"node {function.__name__!r}: asks = {one!r}; expected a wr.Role or a compiled graph")
-    return NodeOfView(function, without, asks)
+            raise RegistryError(f"node {name!r}: asks = {one!r}; expected a wr.Role or a compiled graph")
+    return listed
 
 
 def _is_ours(function: NodeFunction) -> bool:

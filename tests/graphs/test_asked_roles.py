@@ -119,6 +119,18 @@ def test_what_is_no_role_cannot_be_declared() -> None:
         node(speak, asks="shy")  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        (lambda context, whom: whom, "asks = 'shy'; expected a wr.Role or a compiled graph"),
+        (lambda context: [], "asks: .*unexpected keyword argument 'whom'"),
+    ],
+)
+def test_a_function_that_gives_no_roles_to_ask_is_refused(asks: Any, told: str) -> None:
+    with pytest.raises(RegistryError, match=f"node 'speak': {told}"):
+        _keys(node(speak, asks=asks).at(whom="shy"))
+
+
 def _context(graph: str) -> Any:
     kind, _, part = graph.partition("_")
     if kind == "stage":
