@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from cases.text.named_tests import named_tests
 from cases.text.sentences import sentences
-from cases.text.statements import Mention, clauses
+from cases.text.statements import Mention, clauses, statements
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, compiled
 from nodes.offline.chart_signs import known_findings
 from nodes.offline.diagnoses import NORMAL, with_normal_words
@@ -14,6 +14,7 @@ from nodes.state.chart import Chart
 from prompts import mark, with_full_stop
 
 _LONGEST = 500  # characters
+_NORMAL_RANGE = re.compile(r"[(（](?:normal|reference|正常|参考)[^()（）]*[)）]", re.IGNORECASE)
 _TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
 
 
@@ -45,14 +46,17 @@ def _ended(texts: Iterable[str], language: Language) -> list[str]:
 
 
 def finds_nothing(sentence: str) -> bool:
-    """Whether all that a sentence of a report says is that something is normal or not there."""
-    said = [clause for clause in clauses(with_normal_words(sentence)) if clause]
+    """Whether all that a sentence of a report says is that something is normal or not there; a measure is a finding."""
+    told = statements(with_normal_words(_NORMAL_RANGE.sub("", sentence)))
+    parts = (part for each in told for part in (each.split(" with ") if "normal" in each else [each]))
+    said = [clause for part in parts for clause in clauses(part) if clause]
     return bool(said) and all(map(_is_normal, said))
 
 
 def _is_normal(clause: Sequence[Mention]) -> bool:
     normal = [not each.negated for each in clause if each.word in NORMAL]
-    return any(normal) if normal else all(each.negated for each in clause)
+    is_measured = any(each.exact for each in clause)
+    return any(normal) and not is_measured if normal else all(each.negated for each in clause)
 
 
 def _findings(chart: Chart) -> list[tuple[str, int]]:
