@@ -169,7 +169,7 @@ def _outcomes(test: str, results: str) -> set[str | None]:
 
 
 def _outcome(results: str, start: int, end: int) -> str | None:
-    """Return what results say of the test that is named there: positive, negative, or nothing of that kind."""
+    """Return what results say of the test that is named there: positive, negative, unknown yet, or nothing of these."""
     before = results[:start][-40:]
     if _PATTERNS["negative_before"].search(before):
         return "negative"

@@ -24,6 +24,10 @@ def chart(language: Any, result: str) -> Chart:
         ("en", "Tissue transglutaminase antibodies positive.", [], ["Celiac disease"]),
         ("zh", "乙酰胆碱受体抗体阳性。", [], ["重症肌无力"]),
         ("zh", "抗线粒体抗体M2阳性。", [], ["原发性胆汁性胆管炎"]),
+        ("zh", "血清AMA-M2阳性。", [], ["原发性胆汁性胆管炎"]),
+        ("zh", "抗BP180抗体阳性。", [], ["大疱性类天疱疮"]),
+        ("en", "Influenza A antigen positive.", [], ["Influenza"]),
+        ("zh", "甲型流感病毒抗原阳性。", [], ["流行性感冒"]),
     ],
 )
 def test_a_test_that_proves_a_disease_names_it_where_no_similar_case_does(
@@ -39,9 +43,18 @@ def test_a_test_that_proves_a_disease_names_it_where_no_similar_case_does(
         ("en", "HRP-2 antigen not detected."),
         ("zh", "乙酰胆碱受体抗体阴性。"),
         ("zh", "血清AQP4抗体、MOG抗体均阴性。"),
+        ("en", "Monospot not done, CMV IgM positive."),
+        ("en", "Anti-GBM antibody pending, ANCA positive."),
+        ("en", "Parainfluenza PCR positive."),
+        ("en", "BP-180 mmHg, Babinski sign positive."),
+        ("en", "Muscle biopsy: endomysial inflammation present."),
+        ("zh", "BP180mmHg，巴宾斯基征阳性。"),
+        ("zh", "副流感病毒核酸阳性。"),
+        ("zh", "抗SMA抗体阳性。"),
+        ("zh", "嗜异性抗体未做，巨细胞病毒IgM阳性。"),
     ],
 )
-def test_a_negative_test_names_nothing(language: Any, result: str) -> None:
+def test_what_no_positive_test_of_it_shows_is_not_named(language: Any, result: str) -> None:
     (name,) = STAGES["diagnosis"].without_model([], chart(language, result), ())["names"]
     assert name.startswith({"en": "Undetermined", "zh": "诊断待定"}[language])
 
@@ -59,9 +72,20 @@ def test_what_a_test_names_is_what_it_proves() -> None:
         ("en", "Glands of atypical cells.", "Adenocarcinoma of the lung", False),
         ("en", "Glands of atypical cells.", "Atypical hyperplasia", False),
         ("en", "No atypical cells.", "Fibroadenoma of the right breast", False),
+        ("en", "Cytology is negative for malignant cells.", "Breast cyst", False),
+        ("en", "Malignant cells: not seen.", "Breast cyst", False),
+        ("en", "Malignant cells were absent.", "Lipoma of the back", False),
+        ("en", "Atypical squamous cells of undetermined significance.", "Ovarian cyst", False),
+        ("en", "Atypical glands.", "Atypical ductal hyperplasia", False),
+        ("en", "Malignant cells.", "Human papillomavirus infection", False),
         ("zh", "见异型细胞及癌巢。", "乳腺纤维腺瘤", True),
         ("zh", "见异型细胞及癌巢。", "乳腺癌", False),
         ("zh", "未见异型细胞。", "乳腺纤维腺瘤", False),
+        ("zh", "癌细胞阴性。", "乳腺囊肿", False),
+        ("zh", "恶性细胞：未找到。", "乳腺囊肿", False),
+        ("zh", "核大小一致无异型。", "乳腺纤维腺瘤", False),
+        ("zh", "见异型腺体。", "子宫内膜不典型增生", False),
+        ("zh", "见异型细胞。", "骨髓增生异常综合征", False),
     ],
 )
 def test_malignant_cells_contradict_a_benign_growth(language: Any, result: str, name: str, is_out: bool) -> None:
@@ -81,3 +105,13 @@ def test_no_infant_has_a_disorder_of_the_mind(
     """A child of four months that cried for five hours was to have psychotherapy."""
     door = Presentation(language=language, chief_complaint=complaint, age_years=age_years)
     assert is_founded(name, read_chart({"presentation": door}, "diagnosis", None)) is founded
+
+
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [("en", "Depressed skull fracture"), ("en", "Neonatal respiratory depression"), ("zh", "精神运动发育迟缓")],
+)
+def test_what_only_sounds_like_a_disorder_of_the_mind_may_be_an_infants(language: Any, name: str) -> None:
+    told = {"en": "She fell from the table a day ago.", "zh": "一岁还不会坐。"}[language]
+    door = Presentation(language=language, chief_complaint=told, age_years=1.0)
+    assert is_founded(name, read_chart({"presentation": door}, "diagnosis", None))

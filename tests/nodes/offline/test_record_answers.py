@@ -479,6 +479,13 @@ def test_an_earlier_illness_in_the_story_is_told_where_it_is_asked_for_and_is_no
         ("有高血压及糖尿病史，急性起病。", False),
         ("摔伤病史。", False),
         ("She has a history of flank pain.", False),
+        ("He has a history of hypertension for which he takes clopamide.", True),
+        ("He has a history of diabetes and presents with chest pain.", False),
+        ("She has a history of asthma and has coughed for three days.", False),
+        ("He had a history of hypertension, now well.", False),
+        ("高血压病史5年，服药后头晕。", False),
+        ("胆囊切除术后3月，服药后出现皮疹。", False),
+        ("高血压病史5年，口服氨氯地平。", True),
     ],
 )
 def test_a_sentence_is_of_earlier_illnesses_if_it_tells_of_nothing_else(sentence: str, is_of_the_past: bool) -> None:
