@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from cases.text.named_tests import named_tests
 from cases.text.sentences import sentences
 from cases.text.statements import Mention, clauses, statements
-from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, compiled
+from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, compiled, patterns
 from nodes.offline.chart_signs import known_findings
 from nodes.offline.diagnoses import NORMAL, with_normal_words
 from nodes.offline.places import sites
@@ -15,6 +15,7 @@ from prompts import mark, with_full_stop
 
 _LONGEST = 500  # characters
 _NORMAL_RANGE = re.compile(r"[(（](?:normal|reference|正常|参考)[^()（）]*[)）]", re.IGNORECASE)
+_PATTERNS = patterns("nodes.offline", "patterns")
 _TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
 
 
@@ -46,7 +47,12 @@ def _ended(texts: Iterable[str], language: Language) -> list[str]:
 
 
 def finds_nothing(sentence: str) -> bool:
-    """Whether all that a sentence of a report says is that something is normal or not there; a measure is a finding."""
+    """Whether all that a sentence of a report says is that something is normal or not there.
+
+    A measure is a finding, and so is the lack of what everybody has, such as a pulse.
+    """
+    if _PATTERNS["lacks"].search(sentence):
+        return False
     told = statements(with_normal_words(_NORMAL_RANGE.sub("", sentence)))
     parts = (part for each in told for part in (each.split(" with ") if "normal" in each else [each]))
     said = [clause for part in parts for clause in clauses(part) if clause]
