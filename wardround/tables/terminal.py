@@ -75,15 +75,17 @@ def print_and_write(tables: Sequence[Table], csv: Path | None = None, json_file:
     Raises:
         OSError: they cannot be written.
     """
-    for table in tables:
-        more = len(table.rows) - _MAX_ROWS
-        notes = [f"{more} further rows: write them with --csv or --json."] if more > 0 else []
-        print_table(replace(table, rows=table.rows[:_MAX_ROWS], notes=[*notes, *table.notes]))
-    if csv is not None:  # last: a full disk takes the files, and not what was paid for
+    try:
         for table in tables:
-            write_whole(csv / f"{table.name}.csv", table.csv)
-    if json_file is not None:
-        write_json(json_file, {table.name: list(table.rows) for table in tables}, indent=2)
+            more = len(table.rows) - _MAX_ROWS
+            notes = [f"{more} further rows: write them with --csv or --json."] if more > 0 else []
+            print_table(replace(table, rows=table.rows[:_MAX_ROWS], notes=[*notes, *table.notes]))
+    finally:  # last, as a full disk takes the files, and not what was paid for; also if the reader (`head`) has gone
+        if csv is not None:
+            for table in tables:
+                write_whole(csv / f"{table.name}.csv", table.csv)
+        if json_file is not None:
+            write_json(json_file, {table.name: list(table.rows) for table in tables}, indent=2)
 
 
 def _as_rich_table(

@@ -546,6 +546,19 @@ def test_all_tables_are_printed_before_one_cannot_be_written(
     assert "one" in shown and "other" in shown
 
 
+def test_all_tables_are_written_also_if_the_reader_of_the_output_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_: Table) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("wardround.tables.terminal.print_table", gone)
+    tables = [Table(name, name, [Column("x", "X")], [{"x": 1}]) for name in ("one", "other")]
+    with pytest.raises(BrokenPipeError):
+        print_and_write(tables, tmp_path / "csv", tmp_path / "all.json")
+    assert {file.name for file in tmp_path.rglob("*.*")} == {"one.csv", "other.csv", "all.json"}
+
+
 def test_no_rating_is_written_through_a_link_in_a_received_run(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("precious", "utf-8")

@@ -146,9 +146,11 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    _print(scores)  # first: a full disk takes the file, and not what was paid for
-    if json_file is not None:
-        write_json(json_file, content_of(scores))
+    try:
+        _print(scores)  # first: a full disk takes the file, and not what was paid for
+    finally:  # also if the reader of the output (`head`) has gone
+        if json_file is not None:
+            write_json(json_file, content_of(scores))
 
 
 def content_of(scores: Scores) -> dict[str, Any]:

@@ -221,6 +221,19 @@ def test_scores_that_cannot_be_written_are_printed_all_the_same(
     assert "symptoms" in capsys.readouterr().out
 
 
+def test_scores_are_written_also_if_the_reader_of_the_output_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wardround.commands.score.output.print_rows", gone)
+    with pytest.raises(BrokenPipeError):
+        show(Scores("mvme", "sound", 1, {"symptoms": estimate([1.0])}), tmp_path / "scores.json")
+    assert "symptoms" in (tmp_path / "scores.json").read_text("utf-8")
+
+
+def gone(*_: object) -> None:
+    raise BrokenPipeError
+
+
 def test_help_answers_without_loading_what_is_heavy() -> None:
     program = (
         "import sys; from wardround.commands.score import score_app;"
