@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "unknown field: "
 _LISTED, _SHOWN = 30, 8  # known names: so many are all listed, and so many shown of more
-_BEFORE = "Value error, "  # Pydantic's prefix to our own messages
+_BEFORE = "Value error, "  # Pydantic's prefix to our own messages, and to those of others who build on it
 
 
 class InputError(ValueError):
@@ -84,7 +84,12 @@ def _message(fault: "ErrorDetails") -> str:
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         known = re.findall(r"'([^']*)'", fault["msg"])
         return fault["msg"] + "".join(f"; did you mean {one!r}?" for one in get_close_matches(fault["input"], known, 1))
-    return fault["msg"].removeprefix(_BEFORE).replace("a valid tuple", "a valid list")
+    return as_said(fault["msg"]).replace("a valid tuple", "a valid list")
+
+
+def as_said(message: str) -> str:
+    """Return a message without what Pydantic puts before it."""
+    return message.removeprefix(_BEFORE)
 
 
 def in_a_line(error: BaseException, whole: str = "", most: int = 8) -> str:

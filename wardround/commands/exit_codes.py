@@ -119,6 +119,10 @@ def _errors_in_one_line() -> Iterator[None]:
         if broken := _broken_package(error):
             echo(f"error: {broken}", err=True)
             raise typer.Exit(BAD_INPUT) from error
+        if isinstance(error, typer.BadParameter):
+            from cases.validation import as_said
+
+            error.message = as_said(error.message)
         if isinstance(error, _TYPER_ERRORS) or (refusal := _refusal_of(error)) is None:
             raise
         for message in refusal.messages:

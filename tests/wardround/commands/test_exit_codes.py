@@ -157,6 +157,11 @@ def test_a_pipe_that_nobody_reads_any_more_ends_a_command_without_a_word() -> No
     assert _ended(BrokenPipeError(errno.EPIPE, "Broken pipe")) == (1, "")
 
 
+def test_a_choice_that_there_is_not_is_told_in_the_words_of_the_command_line_alone() -> None:
+    told = wardround("run", "--progress", "jsn")
+    assert told.exit_code == 2 and "Invalid value for '--progress': 'jsn' is not one of 'auto', 'json'" in told.stderr
+
+
 def test_a_fault_of_ours_keeps_its_traceback() -> None:
     app = typer.Typer(cls=Commands)
 
