@@ -1,6 +1,8 @@
 """How every command ends: errors as one line, with exit codes for scripts."""
 
+import errno
 import importlib.metadata
+import os
 import re
 import signal
 import traceback
@@ -151,7 +153,10 @@ def _refusal_of(error: Exception) -> Refusal | None:
     """Return what a command says of an error and ends with; None of an error of ours."""
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, FileNotFoundError) and error.errno and not error.filename:  # of `os.getcwd()`
+    if isinstance(error, FileNotFoundError) and error.errno and not error.filename:
+        if error.strerror != os.strerror(errno.ENOENT):  # of `tempfile`, which names the folders that it tried
+            return Refusal(f"{error.strerror}; make room there, or set TMPDIR to a folder that can be written")
+        # Of `os.getcwd()`.
         return Refusal("the current folder has been deleted or moved away; change to another")
     if isinstance(error, OSError):
         return Refusal(f"{error.filename}: {reason(error)}" if error.filename else reason(error))

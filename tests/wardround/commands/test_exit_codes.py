@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,18 @@ def test_a_current_folder_that_is_gone_is_called_so(tmp_path: Path, monkeypatch:
     told = "error: the current folder has been deleted or moved away; change to another\n"
     assert _ended(error.value) == (2, told)
     assert "has been deleted" not in _ended(FileNotFoundError("a.png not found"))[1]
+
+
+def test_no_room_for_temporary_files_is_told_with_the_folders_that_were_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "file")])
+    with pytest.raises(FileNotFoundError) as error:
+        tempfile.gettempdir()
+    code, told = _ended(error.value)
+    assert code == 2 and f"{tmp_path}/file" in told and "; make room there, or set TMPDIR" in told
 
 
 @pytest.mark.parametrize(
