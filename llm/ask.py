@@ -3,13 +3,12 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cases.registry import GivenError
 from cases.vocabulary import Language
 from llm.answering import Usage, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
@@ -32,8 +31,9 @@ from prompts import PromptError
 
 T = TypeVar("T")
 _CANCELLED = "cancelled: the case ended before the answer was complete"
-# What the node that asks declares: roles, or graphs, which may ask others; None if it declares nothing.
-declared: ContextVar[Sequence[Any] | None] = ContextVar("declared", default=None)
+# Raises an error for a role that the node that asks has not declared; None if it declares nothing, and outside nodes.
+MayAsk = Callable[[Role[Any]], None] | None
+may_ask: ContextVar[MayAsk] = ContextVar("may_ask", default=None)
 _loop_is_own: ContextVar[bool] = ContextVar("loop_is_own", default=False)
 
 
@@ -79,7 +79,8 @@ async def ask(
         PromptError: the prompt cannot be rendered with this view.
         GivenError: the node that asks has not declared the role.
     """
-    _check_declared(role)
+    if (check := may_ask.get()) is not None:
+        check(role)
     spec = model_of(role.name, role.stage, settings.models, seat)
     asked = Asked(role, settings, settings.prompt_language(language), spec, pictures)
     entry = _Entry(settings, asked.new_call(place))
@@ -122,14 +123,6 @@ async def ask(
         if by_model:
             await keep_in_cache(answer, entry.call, settings, entry.usage)  # after it has been recorded
         return answer
-
-
-def _check_declared(role: Role[Any]) -> None:
-    known = declared.get()
-    asked = (role.name, role.prompt)
-    if known is None or any(not isinstance(one, Role) or (one.name, one.prompt) == asked for one in known):
-        return
-    raise GivenError(f"the node asks the role {role.name!r}, but does not declare it: @wr.node(asks=...)")
 
 
 @dataclass

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from typing import Any, TypeVar, overload
+from typing import Any, TypeGuard, TypeVar, overload
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
@@ -17,9 +17,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from cases.registry import GivenError, RegistryError
-from cases.validation import nearest
+from cases.validation import in_a_line, nearest
 from llm import AnswerError, Role
-from llm.ask import declared
+from llm.ask import MayAsk, may_ask
 from llm.events import tell
 from llm.scopes import holding
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
@@ -53,17 +53,38 @@ class Node(Runnable[Any, dict[str, Any]]):
         return type(self)(self.function, self.without, self.asks, **{**self.bound, **bound})
 
     def asked(self, context: Context) -> Sequence[Any] | None:
-        """Return the roles and graphs that it declares to ask with these settings; None if it declares nothing.
-
-        Raises:
-            RegistryError: it declares something else, or its function of the settings fails.
-        """
-        if not callable(self.asks):
-            return _listed(self.name, self.asks)
+        """Return the roles and graphs that it declares to ask with these settings; None if it declares nothing."""
+        name = self.function.__name__
+        if not _is_function(self.asks):
+            return _listed(name, self.asks)
         try:
-            return _listed(self.name, self.asks(context, **self.bound))
-        except TypeError as error:  # it does not take what `at` fixes
-            raise RegistryError(f"node {self.name!r}: asks: {error}") from error
+            return _listed(name, self.asks(context, **self.bound))
+        except RegistryError:
+            raise
+        except Exception as error:  # of a plug-in
+            what = f"{type(error).__name__}: {in_a_line(error)}"
+            raise RegistryError(f"node {name!r}: asks, as a function of the settings: {what}") from error
+
+    def _check_of(self, asked: Sequence[Any] | None, config: RunnableConfig, around: MayAsk) -> MayAsk:
+        """Return what refuses a role that is not declared, here or by the node that runs the graph of this one.
+
+        A node that declares a graph may ask the graph's roles only through it: then another task of LangGraph runs.
+        """
+        if asked is None:
+            return around
+        own = {(one.name, one.prompt) for one in asked if isinstance(one, Role)}
+        runs_graphs = any(isinstance(one, CompiledStateGraph) for one in asked)
+
+        def check(role: Role[Any]) -> None:
+            by_graph = _task_of(get_config()) != _task_of(config)
+            if (role.name, role.prompt) not in own and not (by_graph and runs_graphs):
+                what = f"runs a graph that asks the role {role.name!r}" if by_graph else f"asks the role {role.name!r}"
+                missing = "the graph" if by_graph else "it"
+                raise GivenError(f"node {self.name!r} {what}, but does not declare {missing}: @wr.node(asks=...)")
+            if around is not None:
+                around(role)
+
+        return check
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine to completion, even inside a running event loop."""
@@ -81,7 +102,7 @@ class Node(Runnable[Any, dict[str, Any]]):
         runtime = runtime.override(context=context)
         step, began = _path_of(config), time.perf_counter()
         tell("step_started", step=step)
-        with collecting_calls() as calls, holding(declared, self.asked(context)):
+        with collecting_calls() as calls, holding(may_ask, self._check_of(self.asked(context), config, may_ask.get())):
             try:
                 update = await self.function(view, runtime, **self.bound)
             except AnswerError as error:
@@ -97,6 +118,11 @@ class Node(Runnable[Any, dict[str, Any]]):
             raise GivenError(f"node {self.name!r} returned {key!r}, which the state of its graph lacks: {known}")
         tell("step_ended", step=step, seconds=time.perf_counter() - began)
         return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
+
+
+def _task_of(config: RunnableConfig) -> Any:
+    """Return which run of a node the code stands in, also code that it runs in tasks and threads of its own."""
+    return config.get("configurable", {}).get("checkpoint_ns")
 
 
 def _path_of(config: RunnableConfig) -> str:
@@ -121,6 +147,8 @@ def node(function: NodeFunction | None = None, without: Without | None = None, *
     """
     if function is None:
         return partial(node, asks=asks)
+    if not inspect.isroutine(function):  # a role, or a partial
+        raise RegistryError(f"node: expected a coroutine function, or asks=[ROLE]; found {type(function).__name__}")
     first, second, *_ = [*inspect.signature(function).parameters, "", ""]
     seen = inspect.get_annotations(function, eval_str=True).get(first)
     if seen is None or not second or not inspect.iscoroutinefunction(function):
@@ -136,16 +164,24 @@ def node(function: NodeFunction | None = None, without: Without | None = None, *
 
     if asks is None and _is_ours(function):
         asks = ()
-    return NodeOfView(function, without, asks if callable(asks) else _listed(function.__name__, asks))
+    if not _is_function(asks):
+        _listed(function.__name__, asks)
+    return NodeOfView(function, without, asks)
 
 
-def _listed(name: str | None, asks: Any) -> list[Asked] | tuple[Asked, ...] | None:
-    """Return what a node declares to ask as a list."""
+def _listed(name: str, asks: Any) -> Sequence[Any] | None:
+    """Return what a node declares to ask as a list, None if it is nothing; RegistryError if it cannot be asked."""
     listed = asks if asks is None or isinstance(asks, list | tuple) else [asks]
     for one in listed or ():
         if not isinstance(one, Role | CompiledStateGraph):
-            raise RegistryError(f"node {name!r}: asks = {one!r}; expected a wr.Role or a compiled graph")
+            raise RegistryError(
+                f"node {name!r}: asks = {one!r:.60}; expected a wr.Role, a compiled graph, or a list of these"
+            )
     return listed
+
+
+def _is_function(asks: Any) -> TypeGuard[Callable[..., Any]]:
+    return (inspect.isroutine(asks) or isinstance(asks, partial)) and not inspect.iscoroutinefunction(asks)
 
 
 def _is_ours(function: NodeFunction) -> bool:

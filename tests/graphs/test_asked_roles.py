@@ -1,9 +1,11 @@
 """A node says which roles it asks: these have models, and no other is asked."""
 
+import asyncio
 import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,32 +100,82 @@ def test_a_role_that_the_node_has_not_declared_is_not_asked(prompt: None) -> Non
     for asks in (_role("shy"), [_role("bold"), _role("shy")], lambda context, whom: [_role(whom)]):
         assert _graph(node(speak, asks=asks).at(whom="shy")).invoke({"dialogue": []})["dialogue"]
     for asks in (_role("bold"), []):
-        with pytest.raises(GivenError, match=r"the node asks the role 'shy', but does not declare it: @wr.node"):
+        with pytest.raises(GivenError, match=r"node 'speak' asks the role 'shy', but does not declare it: @wr.node"):
             _graph(node(speak, asks=asks)).invoke({"dialogue": []})
 
 
-def test_a_node_that_runs_a_graph_declares_it_for_all_that_it_asks(prompt: None) -> None:
+async def in_a_task(state: PatientSideState, runtime: Runtime[Context]) -> Any:
+    turn, _ = await asyncio.gather(ask(_role("shy"), View(), runtime.context, language="en"), asyncio.sleep(0))
+    return {"dialogue": [turn]}
+
+
+async def in_a_thread(state: PatientSideState, runtime: Runtime[Context]) -> Any:
+    asking = ask(_role("shy"), View(), runtime.context, language="en")
+    return {"dialogue": [await asyncio.to_thread(asyncio.run, asking)]}
+
+
+@pytest.mark.parametrize("asking", [in_a_task, in_a_thread])
+def test_what_is_declared_also_holds_in_the_tasks_and_threads_of_a_node(asking: Any, prompt: None) -> None:
     inner = _graph(node(speak, asks=_role("shy")))
+    assert len(_graph(node(asking, asks=[_role("shy"), inner])).invoke({"dialogue": []})["trace"].calls) == 1
+    for asks in (_role("bold"), inner):  # what a graph asks is asked by the graph
+        with pytest.raises(GivenError, match="asks the role 'shy', but does not declare it"):
+            _graph(node(asking, asks=asks)).invoke({"dialogue": []})
 
-    @node(asks=[_role("bold"), inner])
+
+@pytest.mark.parametrize("way", [lambda: speak, lambda: node(speak, asks=_role("shy")), lambda: node(speak)])
+def test_a_node_that_runs_a_graph_declares_it_for_all_that_it_asks(way: Any, prompt: None) -> None:
+    inner = _graph(way())
+
     async def call(state: PatientSideState, runtime: Runtime[Context]) -> Any:
-        return await inner.ainvoke(state, context=runtime.context)
+        return {"dialogue": (await inner.ainvoke(state, context=runtime.context))["dialogue"]}
 
-    assert _keys(node(call.function, asks=inner)) == {"shy", "ward.shy"}
-    assert _keys(call) == {"shy", "ward.shy", "bold", "ward.bold"}
-    assert _graph(call).invoke({"dialogue": []})["dialogue"]
+    for asks in (inner, [_role("bold"), inner], _role("shy"), None):
+        assert _graph(node(call, asks=asks)).invoke({"dialogue": []})["dialogue"]
+    with pytest.raises(GivenError, match=r"'call' runs a graph that asks the role 'shy', but does not declare the gra"):
+        _graph(node(call, asks=_role("bold"))).invoke({"dialogue": []})
 
 
-def test_what_is_no_role_cannot_be_declared() -> None:
-    with pytest.raises(RegistryError, match=r"node 'speak': asks = 'shy'; expected a wr\.Role or a compiled graph"):
-        node(speak, asks="shy")  # type: ignore[call-overload]
+def test_the_roles_of_a_declared_graph_are_keys_of_the_model_map() -> None:
+    inner = _graph(node(speak, asks=_role("shy")))
+    assert _keys(node(speak, asks=inner)) == {"shy", "ward.shy"}
+    assert _keys(node(speak, asks=[_role("bold"), inner])) == {"shy", "ward.shy", "bold", "ward.bold"}
+
+
+@pytest.mark.parametrize("asks", ["shy", {"shy"}, {"shy": 1}.values(), speak, node(speak), Role, Turn, ["shy"]])
+def test_what_is_no_role_cannot_be_declared(asks: Any) -> None:
+    with pytest.raises(
+        RegistryError, match=r"node 'speak': asks = .*; expected a wr\.Role, a compiled graph, or a list"
+    ):
+        node(speak, asks=asks)
 
 
 @pytest.mark.parametrize(
     ("asks", "told"),
     [
-        (lambda context, whom: whom, "asks = 'shy'; expected a wr.Role or a compiled graph"),
-        (lambda context: [], "asks: .*unexpected keyword argument 'whom'"),
+        (lambda context, whom: "shy", "asks = 'shy'; expected a wr.Role"),
+        (lambda context: [], "asks, as a function of the settings: TypeError: "),
+        (lambda context, whom: context.mood, "asks, as a function of the settings: AttributeError: "),
+    ],
+)
+def test_what_a_function_declares_is_checked_too(asks: Any, told: str) -> None:
+    with pytest.raises(RegistryError) as error:
+        _keys(node(speak, asks=asks).at(whom="shy"))
+    assert told in str(error.value) and str(error.value).startswith("node 'speak': ")
+
+
+def test_what_is_no_function_is_no_node(prompt: None) -> None:
+    given: Any
+    for given in (_role("shy"), [_role("shy")], partial(speak, whom="shy")):
+        with pytest.raises(RegistryError, match=r"node: expected a coroutine function, or asks=\[ROLE\]; found \w+"):
+            node(given)
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        (lambda context, whom: whom, "asks = 'shy'; expected a wr.Role, a compiled graph, or a list of these"),
+        (lambda context: [], "asks, as a function of the settings: .*unexpected keyword argument 'whom'"),
     ],
 )
 def test_a_function_that_gives_no_roles_to_ask_is_refused(asks: Any, told: str) -> None:

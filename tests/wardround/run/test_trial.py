@@ -104,7 +104,7 @@ def test_a_node_that_asks_what_it_does_not_declare_is_told_before_a_model_is_ask
     load(tmp_path, source.replace("@wr.node", "@wr.node(asks=[])"))
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy="undeclared"), server, tmp_path / "out")
-    assert "the node asks the role 'lone_doctor', but does not declare it: @wr.node(asks=...) (plug-in" in said
+    assert "node 'decide' asks the role 'lone_doctor', but does not declare it: @wr.node(asks=...) (plug-in" in said
 
 
 @pytest.mark.parametrize(
