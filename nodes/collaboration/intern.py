@@ -121,10 +121,13 @@ def _diagnosis_by_facts(view: InternView, adopted: list[str], named: list[str]) 
     """
     chart = _chart_of_facts(view)
     language = chart.presentation.language
-    cases = {name: RememberedCase(id="held", verified=False, language=language, diagnosis=[name]) for name in named}
-    denied = [name for name in diseases_of(named, chart.language) if contradicts(cases[name], chart)]
-    possible = [name for name in named if name not in denied]
+
+    def is_denied(name: str) -> bool:
+        return contradicts(RememberedCase(id="held", verified=False, language=language, diagnosis=[name]), chart)
+
     facts, diseases = statements(chart.results["facts"]), diseases_of(named, chart.language)
+    denied = [name for name in diseases if is_denied(name)]
+    possible = [name for name in named if name not in denied]
     spoken_of = [name for name in diseases if name in possible and any(name in text for text in facts)]
     by_name = named_in_findings(chart) or (spoken_of if len(diseases) < len(named) else [])
     possible = by_name or possible or named
