@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cases.readable import state_of
-from cases.sheets import SheetError, sheet_rows
+from cases.sheets import TOO_LONG, SheetError, is_too_long, sheet_rows
 from cases.text.disease_names import other_names
 from cases.user_cache import cache_folder
 from cases.validation import InputError
@@ -230,8 +230,11 @@ def _terms(source: str, state: tuple[int, int] | None) -> TermList:
         raise TermListError(f"{path}: file not found; expected an .xls or .csv file of ICD-10 names")
     cells = ((number, [cell.strip() for cell in row]) for number, row in readers[path.suffix.lower()](path))
     rows = [(number, row) for number, row in cells if any(row)]
+    heading: list[str] = []
     if rows and not _CODE.match(rows[0][1][0]):
-        rows = rows[1:]
+        (_, heading), *rows = rows
+    if len(heading) > 1 and (long := next((number for number, row in rows if is_too_long(row, heading)), None)):
+        raise TermListError(f"{path}: row {long}: {TOO_LONG}")
     if faulty := next((number for number, row in rows if len(row) < 2 or not (row[0] and row[1])), None):
         raise TermListError(f"{path}: row {faulty}: expected a code in the first column and a name in the second")
     if not rows:

@@ -232,6 +232,13 @@ def test_a_faulty_list_is_refused(tmp_path: Path, text: str) -> None:
         load_terms(file)
 
 
+def test_a_name_with_a_comma_outside_quotation_marks_is_refused_and_not_cut_there(tmp_path: Path) -> None:
+    file = tmp_path / "terms.csv"
+    file.write_text("code,name\nA00,霍乱,\nJ18.9,Pneumonia, unspecified organism\n", "utf-8")
+    with pytest.raises(TermListError, match=r"terms\.csv: row 3: has more cells than the heading; quote a text"):
+        load_terms(file)
+
+
 @pytest.mark.parametrize("text", ["霍乱,A00\n伤寒,A01\n", "case,score\nx,1\n"])
 def test_a_file_without_codes_in_its_first_column_is_no_list_of_terms(tmp_path: Path, text: str) -> None:
     (tmp_path / "terms.csv").write_text(text, "utf-8")
