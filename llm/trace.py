@@ -168,10 +168,15 @@ _collected: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("
 
 @contextmanager
 def collecting_calls() -> Iterator[list[Call]]:
-    """Collect the calls made inside the block and by tasks started in it."""
+    """Collect the calls made inside the block and by tasks started in it, also for a block around it."""
     calls: list[Call] = []
-    with holding(_collected, calls):
-        yield calls
+    around = _collected.get()
+    try:
+        with holding(_collected, calls):
+            yield calls
+    finally:
+        if around is not None:
+            around.extend(calls)
 
 
 def record(call: Call, trace_file: str | None) -> None:

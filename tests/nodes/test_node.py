@@ -217,6 +217,18 @@ def test_calls_made_by_tasks_that_a_node_starts_stand_in_its_trace() -> None:
     assert {call.id[-1] for call in graph_of(both).invoke(GIVEN)["trace"].calls} == {"a", "b"}
 
 
+@pytest.mark.parametrize("hands_on", [["description"], ["description", "trace"]])
+def test_calls_of_a_graph_that_a_node_runs_stand_in_its_trace_once(hands_on: list[str]) -> None:
+    inner = graph_of(condense)
+
+    @node(asks=inner)
+    async def around(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        given = await inner.ainvoke(view, context=runtime.context)
+        return {key: given[key] for key in hands_on}
+
+    assert [call.role for call in graph_of(around).invoke(GIVEN)["trace"].calls] == ["refiner"]
+
+
 @WAYS
 async def test_a_human_seat_interrupts_with_the_question_and_goes_on_with_the_answer(how: str) -> None:
     graph = graph_of(condense, condense, checkpointer=InMemorySaver(serde=serializer()))
