@@ -1,12 +1,13 @@
 """The registry of strategies: ways to decide a stage of the clinical workflow."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from langgraph.graph import StateGraph
 
 from cases.registry import Registry, RegistryError, check_function, check_named
-from nodes.workflow.stages import DIAGNOSIS, Stage
+from nodes.workflow.stages import DIAGNOSIS, STAGES, Stage
 
 Build = Callable[[Stage], StateGraph[Any, Any, Any, Any]]
 
@@ -48,7 +49,8 @@ def strategy(name: str) -> Callable[[Build], Build]:
     The graph takes the findings (`StageState`) and returns the decision, of the type ``stage.decision``, under
     ``decision``. It may also return how the decision was reached: ``ended`` (``agreed``, ``exhausted`` or
     ``not_judged``), ``minutes`` (the decision of each round, ``{"decision": decision.model_dump()}``) and ``reply``
-    (text that answers the objections). Its own counters need other names. The function is called once as a check.
+    (text that answers the objections). Its own counters need other names. The function is called for each stage, as a
+    check, and so that the model map knows the roles that it declares there.
 
     Raises:
         RegistryError: the name is taken, or the function does not return a `StateGraph`.
@@ -58,6 +60,9 @@ def strategy(name: str) -> Callable[[Build], Build]:
     def register(build: Build) -> Build:
         check_function("strategy", name, build, "stage")
         check_graph("strategy", name, build(DIAGNOSIS))
+        for stage in STAGES.values():
+            with suppress(Exception, SystemExit):  # told, with the stage, when a graph is built for it
+                build(stage)
         return STRATEGIES.add(name, build, build)
 
     return register

@@ -8,6 +8,8 @@ from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
 from graphs.decision import decision_by
 from graphs.patient_turn import patient_turn_of
+from llm import Role, role
+from llm.specs import check_models
 from nodes.asking import case_view
 from nodes.context import Context
 from nodes.offline.votes import decision_of
@@ -57,6 +59,25 @@ def run(**context: Any) -> dict[str, Any]:
         {"case": CASE}, context={"retrieval": False, **context}
     )
     return result
+
+
+@pytest.mark.usefixtures("own")
+def test_a_role_that_a_strategy_declares_at_one_stage_is_known_before_its_graph_is_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(role, "_declared", dict(role._declared))
+
+    def with_a_pharmacist(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        if stage.name == "examination":
+            raise ValueError("nobody reads pictures here")
+        if stage.name == "treatment":
+            Role("pharmacist", stage.name, "medchain/general", stage.decision, lambda view: view)
+        return StateGraph(StageState).add_node("decide", lambda state: {}).add_edge(START, "decide")
+
+    strategy("with_a_pharmacist")(with_a_pharmacist)
+    check_models({"pharmacist": "offline", "treatment.pharmacist": "offline"})
+    with pytest.raises(RegistryError, match="'with_a_pharmacist', stage examination: ValueError: nobody reads"):
+        build_clinical_workflow("with_a_pharmacist")
 
 
 @pytest.mark.usefixtures("own")
