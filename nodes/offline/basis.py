@@ -5,57 +5,64 @@ from collections.abc import Collection, Iterable, Sequence
 
 from cases.text.named_tests import named_tests
 from cases.text.sentences import sentences
-from cases.text.statements import Mention, clauses, statements
+from cases.text.statements import Mention, clauses
 from cases.vocabulary import EXAMINATION_ITEMS, IMAGE_CLASSES, PHYSICAL_ITEMS, Language, compiled, patterns
 from nodes.offline.chart_signs import known_findings
 from nodes.offline.diagnoses import NORMAL, with_normal_words
 from nodes.offline.places import sites
+from nodes.reconstruction.lay_speech import capitalised
 from nodes.state.chart import Chart
 from prompts import mark, with_full_stop
 
 _LONGEST = 500  # characters
-_NORMAL_RANGE = re.compile(r"[(（](?:normal|reference|正常|参考)[^()（）]*[)）]", re.IGNORECASE)
-_PATTERNS = patterns("nodes.offline", "patterns")
 _TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
+_PART_END = re.compile(r";(?![^()]*\))")  # not within "(hemoglobin 8 g/dL; platelets normal)"
+_HEADINGS = re.compile(r"^(?:[^:：;.。,，(（]{1,60}[:：](?!\d)\s*)+")
+_PATTERNS = patterns("nodes.offline", "patterns")
 
 
 def basis_of(names: Sequence[str], chart: Chart) -> str:
-    """Return the complaint and as many sentences of findings as there is room for, each as a whole.
+    """Return the complaint and as many parts of the findings as there is room for, each as a whole.
+
+    A part is a sentence, or what semicolons part in one: reports have "Platelets: normal; hemoglobin: 8 g/dL (low)".
 
     First what names one of the diagnoses, then tissue, pictures, the examination of the complaint's place, tests, other
     examinations by hand, and the general one; what finds nothing comes last.
     """
     language = chart.presentation.language
     found = [
-        (not any(name in text for name in names), finds_nothing(sentence), rank, sentence)
+        (not any(name in part for name in names), finds_nothing(part), rank, capitalised(part))
         for text, rank in _findings(chart)
-        for sentence in sentences(text)
+        for part in _parts(text)
     ]
     found.sort(key=lambda each: each[:3])
-    told = _ended([chart.presentation.chief_complaint, *(sentence for *_, sentence in found)], language)
+    told = _ended([chart.presentation.chief_complaint, *(part for *_, part in found)], language)
     space = mark("space", language)
     basis, *more = told or [""]
-    for sentence in more:
-        if len(basis) + len(space) + len(sentence) > _LONGEST:
-            break
-        basis += space + sentence
+    for part in more:
+        if len(basis) + len(space) + len(part) <= _LONGEST:
+            basis += space + part
     return basis[:_LONGEST]
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for sentence in sentences(text) for part in _PART_END.split(sentence) if part.strip()]
 
 
 def _ended(texts: Iterable[str], language: Language) -> list[str]:
     return list(dict.fromkeys(with_full_stop(text, language) for text in texts if text))
 
 
-def finds_nothing(sentence: str) -> bool:
-    """Whether all that a sentence of a report says is that something is normal or not there.
+def finds_nothing(part: str) -> bool:
+    """Whether all that a part of a report says is that something is normal, negative or not there.
 
-    A measure is a finding, and so is the lack of what everybody has, such as a pulse.
+    The lack of what everybody has, such as a pulse, is a finding.
     """
-    if _PATTERNS["lacks"].search(sentence):
+    if _PATTERNS["lacks"].search(part):
         return False
-    told = statements(with_normal_words(_NORMAL_RANGE.sub("", sentence)))
-    parts = (part for each in told for part in (each.split(" with ") if "normal" in each else [each]))
-    said = [clause for part in parts for clause in clauses(part) if clause]
+    told = _PATTERNS["reference_range"].sub("", _HEADINGS.sub("", part))
+    told = with_normal_words(_PATTERNS["negative_result"].sub(" normal ", told))
+    said = [clause for each in _PATTERNS["adds_a_finding"].split(told) for clause in clauses(each) if clause]
     return bool(said) and all(map(_is_normal, said))
 
 

@@ -86,6 +86,27 @@ def test_a_basis_has_whole_sentences_alone() -> None:
     assert 400 < len(basis) <= 500 and basis.endswith("lung.")
 
 
+def test_what_semicolons_part_is_weighed_part_by_part_but_not_within_brackets() -> None:
+    """A hemoglobin of 8 stood behind the pulse, as the platelets in the same sentence were normal."""
+    results = {
+        "General Examination": "Pulse 80/min.",
+        "Blood Test": "Platelets: normal; hemoglobin: 8 g/dL (low).",
+        "Urine Test": "Sediment (casts: none; red cells: many).",
+    }
+    assert basis_of(["?"], chart("I am tired.", results)) == (
+        "I am tired. Hemoglobin: 8 g/dL (low). Sediment (casts: none; red cells: many). Pulse 80/min. "
+        "Platelets: normal."
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "long"), [("en", "A shadow, " * 60 + "a mass."), ("zh", "片状影，" * 200 + "肿块。")]
+)
+def test_what_has_no_room_does_not_keep_out_what_has(language: str, long: str) -> None:
+    results = {"CT": long, "Blood Test": "CRP 60 mg/L."}
+    assert basis_of(["?"], chart("?", results, language)) == {"en": "? CRP 60 mg/L.", "zh": "?CRP 60 mg/L."}[language]
+
+
 @pytest.mark.parametrize(
     ("sentence", "nothing"),
     [
@@ -101,6 +122,11 @@ def test_a_basis_has_whole_sentences_alone() -> None:
         ("HRP-2 positive; G6PD activity normal.", False),
         ("A smooth firm nodule of 2 cm.", False),
         ("Serum cholinesterase 780 U/L (normal 5000-12000).", False),
+        ("Rheumatoid factor: Negative.", True),
+        ("Gram stain: gram-negative diplococci.", False),
+        ("Chest X-ray: No congestion or cardiomegaly.", True),
+        ("A cleft with intact roof.", False),
+        ("Cholinesterase 780 U/L (normal 5000-12000).", False),
         ("边缘光滑。", True),
         ("未见骨折。", True),
         ("边缘不规则。", False),
@@ -109,6 +135,11 @@ def test_a_basis_has_whole_sentences_alone() -> None:
         ("边缘光滑的结节12mm。", False),
         ("钾6.8 mmol/L（正常3.5～5.5）。", False),
         ("心律齐；半月板撕裂。", False),
+        ("病理征阴性。", True),
+        ("流感抗原（-）。", True),
+        ("革兰阴性杆菌生长。", False),
+        ("胸片：未见骨折。", True),
+        ("胆碱酯酶780 U/L（正常5000-12000）。", False),
     ],
 )
 def test_a_sentence_finds_nothing_if_each_of_its_clauses_does(sentence: str, nothing: bool) -> None:
