@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from cases.registry import GivenError
 from cases.vocabulary import Language
 from llm.answering import Usage, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
@@ -16,7 +17,7 @@ from llm.context_window import RECALLED, RETRIED_AT, fitted, without_recalled
 from llm.errors import LONGER, PROMPT_ERROR, AskError, ContextLengthError, LimitError, NoRoomError
 from llm.events import tell
 from llm.faults import what_is_wrong
-from llm.journal import is_kept, note, note_cancelled, others_answered, replayed, under_way, with_earlier_tries
+from llm.journal import is_kept, is_lost, note, note_cancelled, others_answered, replayed, under_way, with_earlier_tries
 from llm.prices import cost_of
 from llm.question import Question
 from llm.rehearsal import is_rehearsal, rehearsed
@@ -77,8 +78,12 @@ async def ask(
         LimitError: a limit of the case, the role or the run is reached.
         ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
         PromptError: the prompt cannot be rendered with this view.
-        GivenError: the node that asks has not declared the role.
+        GivenError: the node that asks has not declared the role, or asks it in a thread that does not know the case.
     """
+    if is_lost(
+        settings.trace_file
+    ):  # it would be paid even in a rehearsal, and limits and a resumed run not know of it
+        raise GivenError(f"the role {role.name!r} is asked in a thread of its own: start it with asyncio.to_thread")
     if (check := may_ask.get()) is not None:
         check(role)
     spec = model_of(role.name, role.stage, settings.models, seat)

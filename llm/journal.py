@@ -23,6 +23,7 @@ class _Journal:
 
 
 _journal: contextvars.ContextVar[_Journal | None] = contextvars.ContextVar("journal", default=None)
+_kept: set[str] = set()  # the trace files that journals are kept for
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
         trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
     current = _Journal()
-    with holding(_journal, current):
+    with holding(_journal, current), _noted(str(trace_file)):
         for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
             if isinstance(entry, Call):
                 note(entry)
@@ -52,6 +53,15 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
         _record_cancelled(current, trace_file)
 
 
+@contextmanager
+def _noted(trace_file: str) -> Iterator[None]:
+    _kept.add(trace_file)
+    try:
+        yield
+    finally:
+        _kept.discard(trace_file)
+
+
 def _record_cancelled(current: _Journal, trace_file: str | Path | None) -> None:
     for call in current.cancelled.values():
         record(call, str(trace_file) if trace_file else None)
@@ -60,6 +70,11 @@ def _record_cancelled(current: _Journal, trace_file: str | Path | None) -> None:
 def is_kept() -> bool:
     """Whether a journal is kept, as for every case of a run."""
     return _journal.get() is not None
+
+
+def is_lost(trace_file: str | None) -> bool:
+    """Whether code of a case does not see its journal, as in a thread that was not given the context of its node."""
+    return trace_file in _kept and not is_kept()
 
 
 def replayed(call: Call) -> Call | None:

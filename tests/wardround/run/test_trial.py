@@ -107,6 +107,18 @@ def test_a_node_that_asks_what_it_does_not_declare_is_told_before_a_model_is_ask
     assert "node 'decide' asks the role 'lone_doctor', but does not declare it: @wr.node(asks=...) (plug-in" in said
 
 
+def test_who_asks_in_a_thread_that_does_not_know_the_case_is_refused_as_its_calls_would_be_paid_at_once(
+    tmp_path: Path,
+) -> None:
+    decide = "asking = ask_at_stage(doctor, wr.case_view(state, stage, runtime.context), state, runtime.context)"
+    thread = "return {'decision': await asyncio.get_running_loop().run_in_executor(None, asyncio.run, asking)}"
+    source = ALONE.format(name="threaded", decide=f"{decide}\n        {thread}")
+    load(tmp_path, f"import asyncio\n{source}")
+    with FakeServer() as server:
+        said = refused(short(server, limit=1, strategy="threaded"), server, tmp_path / "out")
+    assert "the role 'lone_doctor' is asked in a thread of its own: start it with asyncio.to_thread" in said
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
