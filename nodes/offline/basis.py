@@ -17,7 +17,7 @@ from prompts import mark, with_full_stop
 _LONGEST = 500  # characters
 _TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
 _PART_END = re.compile(r";(?![^()]*\))")  # not within "(hemoglobin 8 g/dL; platelets normal)"
-_HEADINGS = re.compile(r"^(?:[^:：;.。,，(（]{1,60}[:：](?!\d)\s*)+")
+_HEADINGS = re.compile(r"^(?:[^:：;.。,，(（]{1,60}[:：](?!\d))+\s*")
 _PATTERNS = patterns("nodes.offline", "patterns")
 
 

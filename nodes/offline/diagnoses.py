@@ -27,6 +27,7 @@ from retrieval import RememberedCase
 
 _SIDES = {"left": re.compile(r"\bleft\b|左", re.IGNORECASE), "right": re.compile(r"\bright\b|右", re.IGNORECASE)}
 _CLAUSE = re.compile(r"[,，]|\band (?=(?:the|there|no|left|right)\b)|\b(?:but|while)\b", re.IGNORECASE)
+_CLAUSE_MARK = re.compile(r"[.;,。；，\n]")
 NORMAL = ("normal", "正常")
 _PATTERNS = patterns("nodes.offline", "patterns")
 
@@ -169,8 +170,13 @@ def _outcomes(test: str, results: str) -> set[str | None]:
 
 
 def _outcome(results: str, start: int, end: int) -> str | None:
-    """Return what results say of the test that is named there: positive, negative, unknown yet, or nothing of these."""
+    """Return what results say of the test that is named there: positive, negative, unknown yet, or nothing of these.
+
+    What was found earlier or in somebody else, and what is in doubt, is nothing of these.
+    """
     before = results[:start][-40:]
+    if _PATTERNS["no_result_of_now"].search(_CLAUSE_MARK.split(before)[-1] + _CLAUSE_MARK.split(results[end:][:60])[0]):
+        return None
     if _PATTERNS["negative_before"].search(before):
         return "negative"
     if _PATTERNS["positive_before"].search(before):

@@ -4,7 +4,7 @@ import pytest
 
 from cases.vocabulary import data_file
 from nodes.offline.chart_signs import matches
-from nodes.offline.diagnoses import contradicts, is_founded
+from nodes.offline.diagnoses import contradicts, is_founded, proved_by_tests
 from nodes.state.chart import Chart, Presentation
 from nodes.workflow.stages import STAGES, read_chart
 from retrieval import RememberedCase
@@ -60,6 +60,45 @@ def test_a_test_that_proves_a_disease_names_it_where_no_similar_case_does(
 def test_what_no_positive_test_of_it_shows_is_not_named(language: Any, result: str) -> None:
     (name,) = STAGES["diagnosis"].without_model([], chart(language, result), ())["names"]
     assert name.startswith({"en": "Undetermined", "zh": "诊断待定"}[language])
+
+
+@pytest.mark.parametrize(
+    ("language", "result"),
+    [
+        ("en", "Anti-dsDNA antibodies: not present."),
+        ("en", "Positive ANA and anti-dsDNA negative."),
+        ("en", "Anti-dsDNA borderline positive, weakly positive before."),
+        ("en", "Monospot positive last year, negative now."),
+        ("en", "Influenza antigen of her husband positive."),
+        ("en", "Influenza test pending, strep test positive."),
+        ("en", "Parainfluenza PCR positive."),
+        ("en", "Malaria smear: no parasites seen."),
+        ("en", "Screening for tissue transglutaminase antibodies positive; biopsy normal."),
+        ("en", "Family history: sister with positive anti-dsDNA."),
+        ("zh", "既往抗双链DNA抗体阳性。"),
+        ("zh", "抗双链DNA抗体弱阳性。"),
+        ("zh", "其妹抗线粒体抗体阳性。"),
+        ("zh", "抗SMA抗体阳性。"),
+        ("zh", "副流感病毒抗原阳性。"),
+        ("zh", "流感病毒抗原（-），支原体抗体阳性。"),
+        ("zh", "乙酰胆碱受体抗体待回报，肌酶升高。"),
+    ],
+)
+def test_what_is_past_doubtful_or_of_somebody_or_something_else_proves_nothing(language: Any, result: str) -> None:
+    assert proved_by_tests(chart(language, result)) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "result", "disease"),
+    [
+        ("en", "ANA negative, anti-dsDNA positive.", "Systemic lupus erythematosus"),
+        ("en", "Dengue IgM and NS1 antigen positive.", "Dengue fever"),
+        ("zh", "抗双链DNA抗体（+），抗SSA（-）。", "系统性红斑狼疮"),
+        ("zh", "血涂片查疟原虫阴性，登革热NS1抗原阳性。", "登革热"),
+    ],
+)
+def test_another_clause_takes_nothing_from_a_positive_test(language: Any, result: str, disease: str) -> None:
+    assert proved_by_tests(chart(language, result)) == [disease]
 
 
 def test_what_a_test_names_is_what_it_proves() -> None:
