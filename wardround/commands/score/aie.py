@@ -169,12 +169,12 @@ def aie(
     drawn += rounds
     if answering and "DIAGNOSIS" in samples:
         drawn += _formats(by_doctor, answers, samples_by_doctor)
-    write_drawn(drawn, out, by_rules)
+    write = partial(write_drawn, drawn, out, by_rules)
     if len(doctors) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
         tables = [*(each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))), *tables]
         drawn = drawn[1:]
     n, more = counts([one.case for one in dialogues])
-    return Scores("aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, more=more)
+    return Scores("aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, more=more, write=write)
 
 
 def _scored(

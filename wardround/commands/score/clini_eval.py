@@ -107,12 +107,13 @@ def clini_eval(
     judged = dict(asked.answers)
     scores = [judged.get(index) for index in range(len(dialogues))]
     failures = [f"Dialogue {dialogues[index].id}: not judged: {reason}" for index, reason in asked.failures]
-    if details is not None:
-        scored = zip(dialogues, scores, strict=True)
-        write_json_lines(
-            details,
-            [{"id": dialogue.id, "total": one.total, **one.model_dump(mode="json")} for dialogue, one in scored if one],
-        )
+
+    def write() -> None:
+        if details is not None:
+            scored = [(dialogue.id, one) for dialogue, one in zip(dialogues, scores, strict=True) if one]
+            lines = [{"id": name, "total": one.total, **one.model_dump(mode="json")} for name, one in scored]
+            write_json_lines(details, lines)
+
     metrics = estimates_of(dialogues, scores)
     factors = list(dict.fromkeys(by or []))
     groups = _groups(factors, dialogues, scores, over) if factors else []
@@ -123,7 +124,8 @@ def clini_eval(
     if over is not None and (missing := [name for name in _GAINS if not any(name in one["gains"] for one in groups)]):
         notes.append(f"No gain over {over} in {', '.join(missing)}: not assessed, or the mean of {over} is 0.")
     n, more = counts([dialogue.id for dialogue in dialogues])
-    return Scores("clini-eval", mode, n, metrics, tables, notes, failed=bool(failures), more=more, groups=groups)
+    failed = bool(failures)
+    return Scores("clini-eval", mode, n, metrics, tables, notes, failed, more=more, groups=groups, write=write)
 
 
 def _not_assessed(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> Iterator[str]:

@@ -57,6 +57,7 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
         raise ConfigurationError(f"suite {suite!r}: {in_a_line(error)}") from error
     except Refusal as refusal:
         raise ConfigurationError(str(refusal)) from refusal
+    scores.write()
     return {**content_of(scores), "notes": list(scores.notes)}
 
 

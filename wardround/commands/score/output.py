@@ -88,6 +88,7 @@ class Scores:
     groups: Sequence[Mapping[str, Any]] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)  # settings of calls that the judges were given
     spent: Spent = field(default_factory=Spent)  # what the models that were asked used
+    write: Callable[[], None] = lambda: None  # writes the files besides --json; called when the scores were printed
 
     def share(self, name: str) -> float:
         """Return the share of a metric's values that were answered."""
@@ -141,16 +142,17 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
 
 def show(scores: Scores, json_file: Path | None = None) -> None:
-    """Print the scores, and write them to ``json_file``, if given, whole or not at all.
+    """Print the scores, and write them to ``json_file``, if given, whole or not at all, and their other files.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: a file cannot be written.
     """
     try:
         _print(scores)  # first: a full disk takes the file, and not what was paid for
     finally:  # also if the reader of the output (`head`) has gone
         if json_file is not None:
             write_json(json_file, content_of(scores))
+        scores.write()
 
 
 def content_of(scores: Scores) -> dict[str, Any]:

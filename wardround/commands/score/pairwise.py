@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal
@@ -137,7 +138,7 @@ def aie_pairwise(
         for each, given in votes.items()
     )
     with_people = list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models)) if people else []
-    write_drawn([*figures, *among_people, *with_people], out, by_rules)
+    write = partial(write_drawn, [*figures, *among_people, *with_people], out, by_rules)
     drawn = [
         *(figures if len(names) > 2 or people else []),
         *among_people,
@@ -149,9 +150,8 @@ def aie_pairwise(
     cases, more = counts(compared)
     metrics = estimates(_samples(verdicts, names), clustered=True, ends=PERCENT)
     tables = [_outcomes(duels, each, len(duels_by_view) > 1) for each, duels in duels_by_view.items()]
-    return Scores(
-        "aie-pairwise", "sound", cases, metrics, tables, notes, bool(failures), drawn=drawn, listed=not drawn, more=more
-    )
+    scores = Scores("aie-pairwise", "sound", cases, metrics, tables, notes, bool(failures), more=more, write=write)
+    return replace(scores, drawn=drawn, listed=not drawn)
 
 
 def _check_judge(judge: str, has_people: bool, sees: str, view: str) -> None:

@@ -181,10 +181,10 @@ def scores_of_tests(
     figure = simulators_table(tests_by_name, mode, beside=beside)
     agreement = tracking_table(tests_by_name, labelled_by)
     tracked = [table for table in (agreement, *confusion_tables(tests_by_name, labelled_by)) if table]
-    write_drawn([figure, *tracked], options.out, by_rules)
+    write = partial(write_drawn, [figure, *tracked], options.out, by_rules)
     n, more = counts({test.id for test in tests})
     drawn = [figure if options.by else _over_rounds(figure), *tracked]
-    return Scores(suite, mode, n, metrics, notes=all_notes, failed=failed, drawn=drawn, files=files, more=more)
+    return Scores(suite, mode, n, metrics, (), all_notes, failed, drawn=drawn, files=files, more=more, write=write)
 
 
 def _simulator_metrics(tests: Sequence[SimulatorTest], mode: Definition) -> dict[str, Estimate]:

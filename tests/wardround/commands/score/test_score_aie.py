@@ -1,4 +1,5 @@
 import csv
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,6 +130,20 @@ def test_dialogues_in_which_nobody_tracked_actions_are_unscored_in_them_and_told
     }  # fmt: skip
     assert "Share of actions by turn" not in told.stdout
     assert (tmp_path / "drawn" / "aie-figure-6d.png").is_file()
+
+
+def test_scores_are_printed_also_if_the_tables_of_out_find_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_a_full_disk(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "aie-table-2.csv")
+
+    monkeypatch.setattr("wardround.commands.score.output.write_tables", on_a_full_disk)
+    file = write(tmp_path / "z.json", CHINESE)
+    for command in (("aie", file), ("aie-pairwise", file, write(tmp_path / "y.json", CHINESE), "--judge", "offline")):
+        told = run(*command, "--out", tmp_path / "drawn")
+        assert told.exit_code == 2 and told.stderr == "error: aie-table-2.csv: no space left on device\n"
+        assert f"{command[0]}, sound mode, 2 cases" in told.stdout
 
 
 def test_doctors_who_chose_from_different_options_are_named(tmp_path: Path) -> None:
