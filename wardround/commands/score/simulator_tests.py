@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -106,8 +106,6 @@ def played_tests(
     name = patient or "saps"
     played = run_alone(play_tests, trial, tests, name)
     name += "" if context.tracker else WITHOUT_TRACKER
-    if options.replies is not None:
-        write_tests(options.replies, files[0], played)
     notes = trial.unanswered
     if short := lacking_dialogue(tests):
         patient_id, turn, _ = short[0]
@@ -118,9 +116,16 @@ def played_tests(
     asked = [one for test in tests for *_, one in each_test(test.patient_test) if one.question]
     if drafts := sum(one.human_state is one.human_answer is None for one in asked):
         notes.append(f"{drafts} questions are a model's drafts that no person has checked (`wardround cases confirm`).")
-    return scores_of_tests(
+    scores = scores_of_tests(
         "simulator", {name: played}, mode, options, beside=True, notes=notes, failed=bool(trial.failures)
     )
+
+    def write() -> None:
+        if options.replies is not None:
+            write_tests(options.replies, files[0], played)
+        scores.write()
+
+    return replace(scores, write=write)
 
 
 def played_runs(

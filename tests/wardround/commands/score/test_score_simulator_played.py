@@ -1,6 +1,7 @@
 """Simulators on AIE's test form, question by question, and on the dialogues of runs."""
 
 import csv
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,18 @@ def test_any_patient_plays_the_form_and_one_that_tracks_nothing_has_no_tracking(
     assert found["TRACKING"]["n"] == 0 and found["ACCURACY"]["n"] == 3 and found["AVG_LEN"]["n"] == 6
     assert "medchain" in told.stdout and "[Human]" in told.stdout
     assert "saps without tracker" in run(form, "--no-tracker").stdout
+
+
+def test_scores_are_printed_also_if_the_replies_find_no_room(
+    form: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_a_full_disk(file: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(file))
+
+    monkeypatch.setattr("wardround.commands.score.simulator_tests.write_tests", on_a_full_disk)
+    told = run(form, "--patient", "medchain", "-o", tmp_path / "out.json")
+    assert told.exit_code == 2 and told.stderr == f"error: {tmp_path}/out.json: no space left on device\n"
+    assert "simulator, sound mode, 1 case" in told.stdout
 
 
 @pytest.mark.parametrize(
