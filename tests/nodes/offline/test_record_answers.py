@@ -488,6 +488,13 @@ def test_an_earlier_illness_in_the_story_is_told_where_it_is_asked_for_and_is_no
         ("糖尿病史，注射胰岛素后多汗。", False),
         ("胆囊切除术后3月，服药后出现皮疹。", False),
         ("高血压病史5年，口服氨氯地平。", True),
+        ("He has a history of hypertension and presents with two hours of chest pain.", False),
+        ("She has a history of asthma and now cannot get her breath.", False),
+        ("He has a history of asthma for which he uses inhaled salbutamol.", True),
+        ("高血压病史5年，近3天服药后头晕。", False),
+        ("冠心病史5年，昨夜服药后无缓解。", False),
+        ("精神分裂症病史3年，自行停药2周。", False),
+        ("有高血压病史，未规律服药，近1年未监测血压。", True),
     ],
 )
 def test_a_sentence_is_of_earlier_illnesses_if_it_tells_of_nothing_else(sentence: str, is_of_the_past: bool) -> None:
