@@ -35,7 +35,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 def contradicts(case: RememberedCase, chart: Chart) -> bool:
     """Whether a case's diagnosis cannot be this patient's.
 
-    Sex, age group, or results that deny the diagnosis or its side can rule it out.
+    Sex, age group, or results that deny the diagnosis or its side can rule it out, and malignant cells a benign growth.
     """
     patient = chart.presentation
     if case.sex != patient.sex and patient.sex and bound_to_sex("; ".join(case.diagnosis), patient.sex, case.language):
@@ -66,7 +66,8 @@ def is_founded(diagnosis: str, chart: Chart) -> bool:
     """Whether all that a diagnosis presupposes is told or found: a growth, an injury, a drug that it is named after.
 
     Neither must other organs be told or found than those that it names, nor the complaint be of the other side, nor
-    have lasted too long or too short a time for it, nor have come by an injury just now that it is not named for.
+    have lasted too long or too short a time for it, nor have come by an injury just now that it is not named for, nor
+    the patient be too young for it.
     """
     sides, complained = _sides_in(diagnosis), _sides_in(chart.presentation.chief_complaint)
     if sides and complained and not sides & complained:

@@ -140,7 +140,10 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
 
 
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
-    """Return the facts that answer: the story for an open question, nothing for a remark, else by `answering`."""
+    """Return the facts that answer: the story for an open question, nothing for a remark, else by `answering`.
+
+    Of the story, earlier illnesses are told where they are asked for alone.
+    """
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     if not (names_nothing and is_vague(question, language)) or is_rather_of_a_subject(question, language):
