@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 
 from cases.strict import NonEmpty, Strict
+from cases.text.record_sentences import RecordSentence
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, labels
 from llm import Role, ask
@@ -17,6 +18,7 @@ from nodes.consultation.doctors_chart import chart_of_doctor
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.group_words import is_undetermined, undetermined
+from nodes.offline.own_words import in_own_words, voice_of
 from nodes.offline.votes import Evidence, majority
 from nodes.offline.whole_picture import results_told, seen_now, sorted_replies, with_results_told
 from nodes.state.chart import Chart, Findings, labelled_results
@@ -117,7 +119,11 @@ def _told_by(chart: Chart) -> str:
     talk = [text for text in talk if not text.rstrip(".。").endswith(complaint)]  # the complaint again, with a greeting
     history = (entry.past_history, entry.personal_history, entry.family_history)
     told = _statements((entry.chief_complaint, entry.present_illness, *talk, *history), entry.language)
-    return mark("space", entry.language).join(with_full_stop(text, entry.language) for text in told)
+    as_recorded = RecordSentence("chief_complaint", entry.chief_complaint)
+    own = in_own_words([as_recorded], voice_of(entry, entry.language))  # the complaint again, as the patient says it
+    again = {*chain(*map(sentences, own))} - {*sentences(with_full_stop(entry.chief_complaint, entry.language))}
+    once = [text for text in (with_full_stop(text, entry.language) for text in told) if text not in again]
+    return mark("space", entry.language).join(once)
 
 
 def _statements(texts: Iterable[str], language: Language) -> list[str]:

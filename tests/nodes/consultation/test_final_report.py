@@ -115,6 +115,21 @@ def test_offline_a_report_says_each_sentence_once_and_nothing_of_a_patient_who_o
         assert symptoms == REPORTED[language].format(f"{complaint}{mark('space', language)}It is worse at night.")
 
 
+@pytest.mark.parametrize(
+    ("language", "complaint", "again"),
+    [
+        ("en", "Dyspnea for two weeks.", "Shortness of breath for two weeks."),
+        ("zh", "纳差一月余。", "胃口不好一月余。"),
+    ],
+)
+def test_offline_a_report_has_the_complaint_once_though_the_patient_says_it_in_own_words(
+    language: Any, complaint: str, again: str
+) -> None:
+    door = Presentation(language=language, chief_complaint=complaint)
+    written = report([Turn(speaker="patient", text=f"{again} It is worse at night.")], presentation=door)
+    assert written.symptoms == REPORTED[language].format(f"{complaint}{mark('space', language)}It is worse at night.")
+
+
 @pytest.mark.parametrize(("language", "complaint"), [("en", "I cough."), ("zh", "咳嗽两周。")])
 def test_offline_a_report_of_a_doctor_who_knows_only_the_dialogue_has_the_complaint_without_the_greeting(
     language: Any, complaint: str
