@@ -165,3 +165,21 @@ def test_a_doctor_without_similar_cases_orders_a_ct_or_an_mri(language: Any, com
     assert {"CT", "MRI"} < set(usual_pictures(chart))
     ordered = orders(Evidence(STAGES["history_taking.auxiliary"], chart, [], AUXILIARY_ITEMS.names, seat=1))
     assert len({"CT", "MRI"} & set(ordered)) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "picture"),
+    [
+        ("en", "My back has hurt for months, and now I have numb and weak legs.", "MRI"),
+        ("en", "I have had a terrible headache since this morning.", "CT"),
+        ("zh", "胸背部疼痛半年，双下肢麻木无力1周。", "MRI"),
+        ("zh", "左侧肢体无力1天。", "CT"),
+    ],
+)
+def test_without_similar_cases_the_spinal_cord_gets_an_mri_and_a_sudden_illness_of_the_brain_a_ct(
+    language: Any, complaint: str, picture: str
+) -> None:
+    door = OPEN.presentation.model_copy(update={"language": language, "chief_complaint": complaint})
+    chart = replace(OPEN, presentation=door)
+    ordered = orders(Evidence(STAGES["history_taking.auxiliary"], chart, [], AUXILIARY_ITEMS.names, seat=1))
+    assert {"CT", "MRI"} & set(ordered) == {picture}
