@@ -81,10 +81,10 @@ def words_affirmed(words: str, language: Language) -> str:
 @lru_cache(maxsize=256)  # asked by each doctor of a group
 def affirms(text: str, name: str) -> bool:
     """Whether a text has a pattern where it is not negated."""
-    return any(not _is_negated(text, match.start()) for match in _PATTERNS[name].finditer(text))
+    return any(not is_negated(text, match.start()) for match in _PATTERNS[name].finditer(text))
 
 
-def _is_negated(text: str, start: int) -> bool:
+def is_negated(text: str, start: int) -> bool:
     """Whether what starts there is said not to be."""
     return _PATTERNS["negated"].search(text[:start][-50:]) is not None
 
@@ -125,7 +125,7 @@ def _names(chart: Chart, *wordings: str) -> list[str]:
     for text in [*chart.results.values(), *chart.reports.values()]:
         for match in chain.from_iterable(_PATTERNS[wording].finditer(text) for wording in wordings):
             name = match["name"].strip()
-            if not (_is_negated(text, match.start()) or _PATTERNS["no_name"].search(name)):
+            if not (is_negated(text, match.start()) or _PATTERNS["no_name"].search(name)):
                 names.setdefault(normalise(name), name)
     whole = [name for key, name in names.items() if not any(key in other and key != other for other in names)]
     return whole[:2]

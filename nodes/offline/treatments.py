@@ -4,7 +4,7 @@ import re
 
 from cases.text.statements import statements
 from cases.vocabulary import Language, patterns
-from nodes.offline.chart_signs import affirms, found_text, told_and_found, words_affirmed
+from nodes.offline.chart_signs import affirms, found_text, is_negated, told_and_found, words_affirmed
 from nodes.offline.places import sites
 from nodes.state.chart import Chart
 
@@ -54,9 +54,11 @@ def called_for_by_signs(text: str, language: Language) -> dict[str, str]:
     These are antibiotics, for signs of an infection that are not denied.
     """
     for statement in statements(text):
-        if sign := _PATTERNS["of_an_infection"].search(words_affirmed(statement, language)):
-            parts = _PART.split(statement)
-            return {"Antibiotic Therapy": next((part for part in parts if sign[0] in part), statement)}
+        told = words_affirmed(statement, language)
+        signs = _PATTERNS["of_an_infection"].finditer(told)
+        if sign := next((sign[0] for sign in signs if not is_negated(told, sign.start())), ""):
+            parts = [part for part in _PART.split(statement) if not _PATTERNS["goes_on"].match(part)]
+            return {"Antibiotic Therapy": next((part for part in parts if sign in part), statement)}
     return {}
 
 
