@@ -41,10 +41,25 @@ def fingerprint(model: str) -> str:
     """Return what tells two states of a model's folder apart, wherever it lies: 16 hexadecimal digits of a SHA-256.
 
     Empty for a model that is known by its name.
+
+    Raises:
+        EmbeddingModelError: there is no such folder.
     """
-    folder = Path(os.path.expanduser(model))
+    folder = _possible_folder(model)
     known = _is_default(model) or model == MULTILINGUAL_MODEL or not folder.is_dir()
     return "" if known else _fingerprint(folder, identity_of(model))
+
+
+def _possible_folder(model: str) -> Path:
+    """Return the folder that a model's name may be.
+
+    Raises:
+        EmbeddingModelError: it can be nothing else, and there is none.
+    """
+    folder = Path(os.path.expanduser(model))
+    if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
+        raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")
+    return folder
 
 
 @lru_cache(maxsize=8)
@@ -161,9 +176,7 @@ def loaded_transformer(model: str) -> Any:
 @lru_cache(maxsize=2)
 @_without_collection()
 def _transformer(model: str, identity: str) -> Any:
-    folder = _package_folder() if _is_default(model) else Path(os.path.expanduser(model))
-    if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
-        raise EmbeddingModelError(f"embedding model {model!r}: folder not found; expected the folder of a model")
+    folder = _package_folder() if _is_default(model) else _possible_folder(model)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "IProgress not found")  # a notebook without widgets; no bar is shown

@@ -9,6 +9,7 @@ import pytest
 from retrieval import (
     CaseMemoryError,
     Count,
+    EmbeddingModelError,
     build_memory,
     builtin_counts,
     open_memory,
@@ -113,6 +114,9 @@ def test_a_model_folder_is_the_same_under_any_path_and_refused_when_its_files_ch
     weights.write_bytes(b"other")
     with pytest.raises(CaseMemoryError, match="built with the embedding model encoder, not other files of it"):
         open_memory(tmp_path / "m", "encoder")
+    weights.parent.rename(tmp_path / "away")
+    with pytest.raises(EmbeddingModelError, match="encoder': folder not found"):
+        open_memory(tmp_path / "m", "./encoder")
 
 
 def test_a_directory_is_found_as_it_was_when_it_is_opened_again(tmp_path: Path) -> None:
