@@ -262,7 +262,8 @@ class Memory:
         except CaseMemoryError:
             raise
         except Exception as error:  # Chroma raises its own errors, httpx's, and plain Exception
-            raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}{remedy()}") from error
+            hint = remedy() or ("; if it is damaged, build another (`wardround memory build`)" if self._writer else "")
+            raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}{hint}") from error
 
 
 def _nearest(

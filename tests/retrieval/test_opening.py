@@ -1,6 +1,8 @@
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +137,16 @@ def test_a_directory_is_found_as_it_was_when_it_is_opened_again(tmp_path: Path) 
     assert again is not memory
     assert again.recall("pain", "Surgery") == found
     assert found[0].case == remember(appendicitis(found[0].case.id))
+
+
+def test_a_directory_that_lost_what_its_cases_are_says_what_to_do(tmp_path: Path) -> None:
+    build_memory([appendicitis()], tmp_path / "m", "cheap").close()
+    with closing(sqlite3.connect(tmp_path / "m" / "chroma.sqlite3")) as database, database:
+        database.execute("DROP TABLE embedding_metadata")
+    memory = open_memory(tmp_path / "m", "cheap")
+    with pytest.raises(CaseMemoryError, match=r"cannot be read: .*; if it is damaged, build another"):
+        memory.recall("pain", "Surgery")
+    memory.close()
 
 
 def test_a_department_that_its_last_case_has_left_is_searched_and_filled_again(tmp_path: Path) -> None:
