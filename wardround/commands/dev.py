@@ -29,8 +29,11 @@ UNTRACED = {f"{brand}_TRACING{version}": "false" for brand in ("LANGSMITH", "LAN
 
 # Runs LangGraph's command without its banner, whose address lacks the token, and with a path of modules to which it
 # cannot append the working directory: a file of a stranger's there would be run in place of a package that is absent.
-# What it logs holds words of cases and models, of which a terminal gets no control character.
-_START = """import logging, sys
+# What it logs holds words of cases and models, of which a terminal gets no control character. The end of the session
+# stops it like SIGTERM, which has it keep its runs.
+_START = """import logging, signal, sys
+if getattr(signal, "SIGHUP", None) and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 from wardround.printing import printable
 for stream in (sys.stdout, sys.stderr):
     stream.write = lambda text, write=stream.write: write(printable(text))
@@ -74,8 +77,8 @@ def dev(
     """Serve the graphs to LangGraph Studio, on this machine only.
 
     Ctrl-C stops the server. Its addresses begin with a token, which is new at each start unless WARDROUND_TOKEN is set.
-    Runs may use what is built in, the values given with --allow, and the models of --experiment. Finished and waiting
-    runs are kept in .langgraph_api/ in the current directory.
+    Runs may use what is built in, the values given with --allow, and the models of --experiment. Once it is stopped,
+    finished and waiting runs are kept in .langgraph_api/ in the current directory.
     """
     import os
     import sys

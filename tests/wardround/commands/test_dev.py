@@ -62,6 +62,16 @@ def test_no_file_in_the_working_directory_is_taken_for_a_package_present_or_abse
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_closed_terminal_stops_the_server_so_that_it_keeps_its_runs_unless_it_is_to_go_on(ignored: bool) -> None:
+    server = "signal.signal(signal.SIGTERM, lambda *_: print('stopped')); signal.raise_signal(signal.SIGHUP)"
+    started = _START.replace("from langgraph_cli.cli import cli", "").replace("cli()", server)
+    if ignored:  # under `nohup`
+        started = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{started}"
+    done = subprocess.run([sys.executable, "-P", "-c", started], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "" if ignored else "stopped\n", "")
+
+
 @pytest.mark.parametrize("level", [None, "INFO"])
 def test_the_server_logs_warnings_alone_unless_asked_for_more(
     level: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
