@@ -13,6 +13,7 @@ from cases import Case
 from cases.registry import GivenError, Registry
 from cases.validation import in_a_line, line_in, nearest
 from llm import UNANSWERED, AskError, ModelSettings, side_by_side
+from llm.errors import CacheError
 from llm.masking import masked
 from llm.trace import TraceError
 from scoring.metrics.statistics import Ends
@@ -106,7 +107,7 @@ class Metric:
 
         Raises:
             AskError: a limit was reached, or the judge's server takes no question.
-            TraceError: the judge's answer cannot be written down.
+            TraceError, CacheError: the judge's answer cannot be written down, or not be kept.
         """
         try:
             given = copy.deepcopy((case, answers))  # so that a metric cannot change the originals
@@ -120,7 +121,7 @@ class Metric:
             return number
         except UNANSWERED as error:
             return judge_failed(error)
-        except (AskError, TraceError):
+        except (AskError, CacheError, TraceError):
             raise
         except BaseException as error:  # raised by custom code
             if ends_more_than_a_case(error):

@@ -11,6 +11,8 @@ import pytest
 from cases import Case, load_cases
 from cases.registry import RegistryError
 from llm import ModelSettings
+from llm.errors import CacheError
+from llm.trace import TraceError
 from scoring.case_scores import CaseScores, Metric, Suite
 from scoring.medchain.answers import Answers
 from scoring.suite import SUITES, metric
@@ -104,6 +106,15 @@ def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
     line = broken.__code__.co_firstlineno + 2
     assert found.unscored["broken"] == f"metric failed: KeyError: 'urgency' (test_suite.py, line {line})"
     assert {name: value for name, value in found.values.items() if name != "broken"} == before.values
+
+
+@pytest.mark.parametrize("full", [CacheError("it cannot be used"), TraceError(28, "No space left on device")])
+def test_a_judge_whose_answer_cannot_be_kept_is_no_fault_of_the_metric_that_asks_it(full: Exception) -> None:
+    async def asks(case: Case, answers: Any, settings: ModelSettings) -> float:
+        raise full
+
+    with pytest.raises(type(full)):
+        asyncio.run(Metric("asks", asks).score(CASE, Answers(), ModelSettings()))
 
 
 def test_a_metric_that_raises_a_cancellation_of_its_own_has_failed_and_cancels_nothing() -> None:
