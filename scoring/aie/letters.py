@@ -17,19 +17,22 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
 
     Recognised are ``B``, ``b``, ``(B)``, ``B. name``, ``name (B)``, ``name - B``, ``Answer: B``, ``**B**``,
     ``答案是B``, ``选B项``, ``B is correct``, a letter alone on the first line, and the full name of one
-    option. Not recognised are ``B or C``, ``A cold``, ``B`` with the name of another option, a letter that is denied
-    (``不能选B``), retracted (``Answer: B is excluded``) or followed by another answer, and a letter that is not an
-    option; without options, any letter counts. Options may have numbers.
+    option, which may itself begin with a letter (``E. coli``). Not recognised are ``B or C``, ``A cold``,
+    ``B-cell lymphoma``, ``B`` with the name of another option, a letter that is denied (``不能选B``), retracted
+    (``Answer: B is excluded``) or followed by another answer, and a letter that is not an option; without options, any
+    letter counts. Options may have numbers.
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
     folded = re.sub(r"[*_`#\"${}“”「」『』]|\\(?:boxed|text(?:bf)?|mathbf)|</?\w+>", "", folded).strip(" \t\n\r'‘’")
     lead = _PATTERNS["leads"].match(folded)
     rest = folded[lead.end() :] if lead else folded
+    named = [key for key, name in options.items() if name and _alike(rest, name, key)]
+    if len(named) == 1 and len(rest) > 2 and rest not in options:  # of blood groups, "B." is the letter
+        return named[0]
     letter = _opening(rest, options, led=lead is not None) or _number(rest, options)
-    if letter is None:
-        named = [key for key, name in options.items() if name and _alike(rest, name, key)]
-        letter = named[0] if len(named) == 1 else None
+    if letter not in options and len(named) == 1:
+        letter = named[0]
     stated = _stated_letters(folded) | ({letter} if letter else set())
     letter = stated.pop() if len(stated) == 1 else None
     return letter if letter is not None and (not options or letter in options) else None
@@ -69,14 +72,19 @@ def _opening(text: str, options: Mapping[str, str | None], *, led: bool) -> str 
     if not (found := _PATTERNS["letter"].match(text)):
         return None
     letter, rest = found[2].upper(), text[found.end() :]
+    name = options.get(letter)
+    if name and normalise(rest) == normalise(name):  # which may begin with a letter: "A. T-cell lymphoma"
+        return letter
     if ((another := _PATTERNS["another"].match(rest)) and another[1] != letter) or _PATTERNS["taken_back"].match(rest):
         return None
-    if any(name and key != letter and normalise(rest) == normalise(name) for key, name in options.items()):
-        return None  # "B. Asthma", where asthma is C
+    others = [normalise(name) for key, name in options.items() if name and key != letter]
+    if normalise(rest) in others or any(len(name) > 1 and normalise(text).startswith(name) for name in others):
+        return None  # "B. Asthma", where asthma is C; "E. coli is likely", where that is A
     alone = not rest or "\n" in found[0] or _PATTERNS["confirmed"].match(rest)
     marked = alone or found[1] or found[3] or found[4]
     word = letter in "AI" or found[2].islower()
-    name = options.get(letter)
-    if name and (normalise(rest) == normalise(name) or (not word and normalise(rest).startswith(normalise(name)))):
+    if name and not word and normalise(rest).startswith(normalise(name)):
         return letter
+    if _PATTERNS["part_of_a_name"].match(text, found.end(2)):
+        return None
     return letter if marked or (led and not word) else None

@@ -56,6 +56,27 @@ def test_options_may_be_numbered(text: str, chosen: str | None) -> None:
     assert chosen_letter(text, {"1": "Cold", "2": "Asthma"}) == chosen
 
 
+NAMES = {"A": "Gout", "B": "Bacterial pneumonia", "C": "E. coli infection", "D": "B-cell lymphoma", "E": "B细胞淋巴瘤"}
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [("B-cell lymphoma", "D"), ("Diagnosis: B-cell lymphoma.", "D"), ("B-Cell lymphoma, diffuse", None),
+     ("B细胞淋巴瘤", "E"), ("诊断是B细胞淋巴瘤。", "E"), ("诊断：B型流感", None), ("Answer: A-V block", None),
+     ("E. coli infection", "C"), ("The answer is E. coli infection.", "C"), ("E. coli infection is likely", None),
+     ("B-Bacterial pneumonia", "B"), ("B - it fits best", "B"), ("E. B细胞淋巴瘤", "E"), ("C. E. coli infection", "C")],
+)  # fmt: skip
+def test_a_letter_that_begins_a_name_is_no_choice(text: str, chosen: str | None) -> None:
+    assert chosen_letter(text, NAMES) == chosen
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"), [("B", "B"), ("b.", "B"), ("(C)", "C"), ("AB", "D"), ("O", "A"), ("C. B", "C")]
+)
+def test_of_options_named_by_letters_a_letter_is_the_options(text: str, chosen: str) -> None:
+    assert chosen_letter(text, {"A": "O", "B": "A", "C": "B", "D": "AB"}) == chosen
+
+
 @pytest.mark.parametrize("blanks", [" " * 300, "\n" * 300, "the " * 300])
 def test_runs_of_blanks_about_an_answer_are_read_once(blanks: str) -> None:
     """Six patterns of blanks beside each other tried every way to share them: of 300, more than there is time for."""
