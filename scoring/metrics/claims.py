@@ -12,7 +12,7 @@ from cases.strict import Strict
 from cases.text.numbers import in_digits
 from cases.text.statements import Mention, statements
 from cases.vocabulary import normalise
-from scoring.metrics.amounts import in_other_units
+from scoring.metrics.amounts import as_in, told_otherwise
 from scoring.metrics.content import Window, agreeing_in, clauses_of, known_terms, read_clauses
 from scoring.metrics.opposites import Clause, has_opposite, is_contrary, without_other_relatives
 from scoring.metrics.samples import mean
@@ -96,16 +96,17 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
 
     Synonyms of findings are mapped to one name (``cases/vocabularies/finding_terms.toml``). A claim is entailed if one
     sentence of the report (or two, if the second continues with "it") has all of its findings with their polarity and
-    side, all of its numbers (lengths in millimetres; none in another unit), half of its other words (locations, and
-    words in no list), and no opposite size. A finding is also absent if normality is stated. A claim contradicted by
-    another sentence is not entailed; a claim that the report states verbatim is. So is one of which each clause is
-    stated so, or means the same as a clause of the report with its polarity, side and numbers (`SURELY_SAME`).
+    side, all of its numbers (lengths in millimetres; no other amount, and no other number of how often), half of its
+    other words (locations, and words in no list), and no opposite size. A finding is also absent if normality is
+    stated. A claim contradicted by another sentence is not entailed; a claim that the report states verbatim is. So is
+    one of which each clause is stated so, or means the same as a clause of the report with its polarity, side and
+    numbers (`SURELY_SAME`).
 
     Limits: no inference ("a rim of pleural air" does not entail pneumothorax, nor "acid-fast bacilli" tuberculosis),
     and words in no list are compared literally or by their clause. Its agreement with labelled claims is in the docs;
     use an LLM judge for numbers to publish.
     """
-    claims = list(claims)
+    claims = [as_in(claim, report) for claim in claims]
     report = without_other_relatives(report, "\n".join(claims))
     lines = statements(report)
     verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
@@ -154,7 +155,7 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, others) for clause in own)
 
     def is_stated(claim: str) -> bool:
-        return not in_other_units(claim, report) and (says(claim) or says_each(claim) or means(claim))
+        return not told_otherwise(claim, report) and (says(claim) or says_each(claim) or means(claim))
 
     return [has(claim) or is_stated(claim) for claim in claims]
 

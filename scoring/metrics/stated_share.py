@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 
 from cases.text.statements import Mention
 from cases.text.words import has_chinese
-from scoring.metrics.amounts import in_other_units
+from scoring.metrics.amounts import as_in, told_otherwise
 from scoring.metrics.content import Window, agreeing_in, clauses_of, stated
 from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ, without_other_relatives
 from scoring.metrics.samples import mean
@@ -25,9 +25,11 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     from a similarity of `SAME_MEANING` in Chinese. A clause that states the opposite of the truth, which is
     the reference and the further texts in ``beside``, by its polarity, by a word for the opposite or by another number
     of the same unit, states nothing: neither "the lungs are not clear" nor "the skin is moist" nor "pulse 150/min"
-    speaks of clear lungs, dry skin and a pulse of 94. A number in another unit is not stated: 500 g is not 500 mg. A
-    word that the report both asserts and denies is not stated, unless the truth does so too.
+    speaks of clear lungs, dry skin and a pulse of 94. A number in another unit is not stated (500 g is not 500 mg, but
+    0.5 g is), nor one of how often if the report says otherwise. A word that the report both asserts and denies is not
+    stated, unless the truth does so too.
     """
+    reference, beside = as_in(reference, report), as_in(beside, report)
     read = clauses_of(without_other_relatives(report, f"{reference}\n{beside}"))
     truth = [clause for text in (reference, beside) for clause in clauses_of(text)]
     true = Window(dict.fromkeys(each for clause in truth for each in clause.mentions))
@@ -45,7 +47,7 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     denied = Window(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
     for clause in clauses_of(reference):
-        misread = in_other_units(clause.text, report)
+        misread = told_otherwise(clause.text, report)
         flags = {
             each.plain: each.word not in misread and _is_stated(each.plain, found, denied) for each in clause.mentions
         }
@@ -73,12 +75,13 @@ def mostly_stated(claims: Iterable[str], report: str) -> list[bool]:
     numbers = {each.word for each in stated(report) if each.exact}
 
     def is_stated(claim: str) -> bool:
+        claim = as_in(claim, report)
         clauses = clauses_of(claim)
         if clauses and all(clause in read for clause in clauses):
             return True
         return (
             {each.word for each in stated(claim) if each.exact} <= numbers
-            and not in_other_units(claim, report)
+            and not told_otherwise(claim, report)
             and stated_share(report, claim) >= MOST
             and not any(has_opposite(clause, read) for clause in clauses)
         )

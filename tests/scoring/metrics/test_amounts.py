@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.metrics.amounts import amounts, in_other_units
+from scoring.metrics.amounts import amounts, as_in, told_otherwise
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,45 @@ def test_numbers_have_their_units(text: str, expected: dict[str, set[str]]) -> N
 
 
 def test_a_number_without_a_unit_is_in_no_other() -> None:
-    assert in_other_units("500 mg", "500 g") == in_other_units("500 g", "500 mg") == {"500"}
-    assert not in_other_units("500 mg", "500") and not in_other_units("500", "500 g")
-    assert not in_other_units("500 mg", "500 g, then 500 mg") and not in_other_units("500 mg", "0.5 g")
+    assert told_otherwise("500 mg", "500 g") == told_otherwise("500 g", "500 mg") == {"500"}
+    assert not told_otherwise("500 mg", "500") and not told_otherwise("500", "500 g")
+    assert not told_otherwise("500 mg", "500 g, then 500 mg") and not told_otherwise("500 mg", "0.5 g")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("once daily", "3 times a day"),
+        ("twice a day", "thrice daily"),
+        ("two times per week", "3 times/week"),
+        ("每日两次", "一日三次"),
+        ("2次/日", "每天服3次"),
+    ],
+)
+def test_how_often_is_told_otherwise_only_by_another_number_of_the_same_time(one: str, other: str) -> None:
+    assert told_otherwise(one, other) and told_otherwise(other, one)
+    assert not told_otherwise(one, one) and not told_otherwise(one, f"{one}, {other}")
+    assert not told_otherwise(one, "daily, 每日, 5 times an hour, 5 times in all")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("0.5 g", "500 mg"),
+        ("0.5克", "500毫克"),
+        ("50 μg", "0.05 mg"),
+        ("1.5 L", "1,500 mL"),
+        ("8.2 g/dL", "82 g/L"),
+        ("5 mmol/L", "5000 μmol/L"),
+        ("2 million units", "200万单位"),
+        ("14 days", "2 weeks"),
+        ("1 mg/kg", "1000 μg/kg"),
+    ],
+)
+def test_an_amount_is_written_as_the_report_has_it(one: str, other: str) -> None:
+    assert as_in(f"It is {one}.", other) == f"It is {other}." and as_in(other, f"It is {one}.") == one
+    for report in (f"{one} or {other}", "500 units", one, ""):
+        assert as_in(one, report) == one
 
 
 def test_a_number_of_any_length_is_read() -> None:

@@ -60,6 +60,22 @@ def test_units_numbers_and_abbreviations_are_read_however_they_are_written(one: 
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Metformin 500 mg twice daily", "Metformin 0.5 g twice daily"),
+        ("Hemoglobin 8.2 g/dL", "Hemoglobin 82 g/L"),
+        ("Fever for two weeks", "Fever for 14 days"),
+        ("Blood loss of 1.5 L", "Blood loss of 1,500 mL"),
+        ("布洛芬400毫克", "布洛芬0.4克"),
+        ("青霉素200万单位", "青霉素2,000,000单位"),
+    ],
+)
+def test_an_amount_in_another_unit_is_the_same_where_it_is_as_much(one: str, other: str) -> None:
+    assert stated_share(one, other) == stated_share(other, one) == 1.0
+    assert entailed([one], other) == entailed([other], one) == mostly_stated([one], other) == [True]
+
+
+@pytest.mark.parametrize(
     ("claim", "report"),
     [
         ("双肺呼吸音清。", "双肺呼吸音不清。"),
@@ -110,6 +126,9 @@ def test_what_a_relative_has_is_not_the_patients(claim: str, report: str, stated
         ("血糖7.0 mmol/L", "血糖7.0 mg/dL"),
         ("青霉素200万单位", "青霉素200单位"),
         ("病程三天", "病程3周"),
+        ("Metformin 500 mg", "Metformin 0.05 g"),
+        ("Metformin twice daily", "Metformin three times daily"),
+        ("二甲双胍每日两次", "二甲双胍每日三次"),
         ("体重70公斤", "体重70斤"),
     ],
 )
