@@ -24,14 +24,16 @@ def split_diseases(
     """Return the disease entities of a diagnosis, in order, without repetitions in any case; English and Chinese.
 
     The text is split at line ends, list numbers, semicolons, full stops, commas and enumeration commas; Chinese also at
-    words that join two diseases (伴, 并, 合并, 及, 和 ...), English at "and" and the like between two of ``is_disease``
-    (by default ``is_term``). Brackets (a grade, a side, an abbreviation, but no denial and no type: *Hepatitis (B)*),
+    words that join two diseases (伴, 并, 合并, 及, 和 ...), and any text at slashes, English at "and" and the like
+    between two of ``is_disease`` (by default ``is_term``). Of several kinds of one disease (*Hepatitis B and C*), each
+    is one. Brackets (a grade, a side, an abbreviation, but no denial and no type: *Hepatitis (B)*),
     words of doubt, and fragments that are only a grade or risk are dropped. Whatever is itself a term stays whole at
     every step: *Pneumonia, unspecified organism*, 支气管扩张伴感染.
     """
     is_disease = is_disease or is_term
     folded = unicodedata.normalize("NFKC", _PATTERNS["circled"].sub("\n", text.translate(INVISIBLE)))
     found: dict[str, str] = {}
+    folded = _PATTERNS["english_kinds"].sub(_each_kind, _PATTERNS["chinese_kinds"].sub(_each_chinese_kind, folded))
     for line in folded.split("\n"):
         for chunk in _PATTERNS["line"].split(_PATTERNS["numbering"].sub(_new_line, line.strip())):
             for name in _names(chunk, is_term, is_disease):
@@ -62,6 +64,14 @@ def _names(chunk: str, is_term: Callable[[str], bool], is_disease: Callable[[str
             name = _WRITTEN["hedge"].sub("", bare).strip()
             if re.search(r"[^\W\d_]", name) and not _PATTERNS["only_a_grade"].fullmatch(name.replace(" ", "")):
                 yield name
+
+
+def _each_kind(found: re.Match[str]) -> str:
+    return "; ".join(f"{found[1]} {kind}" for kind in _PATTERNS["each_kind"].findall(found[2]))
+
+
+def _each_chinese_kind(found: re.Match[str]) -> str:
+    return ";".join(f"{kind}型{found[2]}" for kind in found[1] if kind in "甲乙丙丁戊")
 
 
 def _joined(item: str, is_disease: Callable[[str], bool]) -> list[str]:

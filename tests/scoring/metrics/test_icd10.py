@@ -89,6 +89,33 @@ def test_two_english_diseases_are_two_however_they_are_joined(between: str) -> N
     assert split_by_rule(f"Heart failure{between}pneumonia", TERMS) == ["Heart failure", "pneumonia"]
 
 
+HEPATITIS = TermList(
+    [
+        *((code, name) for name, code in TERMS.codes.items()),
+        *((f"B1{place}", f"Hepatitis {kind}") for place, kind in enumerate("ABC")),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Heart failure/pneumonia", ["Heart failure", "pneumonia"]),
+        ("高血压 / 2型糖尿病", ["高血压", "2型糖尿病"]),
+        ("高血压3级/极高危", ["高血压3级/极高危"]),
+        ("Stage II/III heart failure", ["Stage II/III heart failure"]),
+        ("Hepatitis B and C", ["Hepatitis B", "Hepatitis C"]),
+        ("Pneumonia and hepatitis A, B and C (chronic)", ["Pneumonia", "hepatitis A", "hepatitis B", "hepatitis C"]),
+        ("Hepatitis B/C; 高血压", ["Hepatitis B", "Hepatitis C", "高血压"]),
+        ("Deficiency of vitamins A and D", ["Deficiency of vitamins A", "Deficiency of vitamins D"]),
+        ("乙型和丙型肝炎", ["乙型肝炎", "丙型肝炎"]),
+        ("甲、乙型肝炎，高血压", ["甲型肝炎", "乙型肝炎", "高血压"]),
+    ],
+)
+def test_what_a_slash_or_one_name_holds_together_is_several_diseases(text: str, expected: list[str]) -> None:
+    assert split_by_rule(text, HEPATITIS) == expected
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
