@@ -17,6 +17,16 @@ ASPECTS = {  # Table 4's columns
     "U": "understanding",
     "CM": "communication",
 }
+_UP_TO_TWO, _UP_TO_TEN, _UP_TO_FIVE = (0.0, 2.0), (0.0, 10.0), (0.0, 5.0)
+ENDS = {  # the lowest and highest score of each column, by setting
+    **{f"{column} {setting}": _UP_TO_TWO for column in ASPECTS for setting in ("w S-T", "w/o S-T")},
+    **{f"Total {setting}": _UP_TO_TEN for setting in ("w S-T", "w/o S-T")},
+    **{
+        f"{column} {setting}": _UP_TO_FIVE
+        for column in ("Semantic Consistency", "Character Feature")
+        for setting in ("w Actor", "w/o Actor")
+    },
+}
 _LEFT_OUT = ("Demand", "Conclusion")  # the dialogue has no demands of this kind, and a farewell gets no reply
 
 

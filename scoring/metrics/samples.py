@@ -39,18 +39,24 @@ def case_of(consultation: str) -> str:
 
 
 def estimates(
-    samples: Samples, *, clustered: bool, ends: Ends | None = None, neither: Collection[str] = ()
+    samples: Samples,
+    *,
+    clustered: bool,
+    ends: Ends | Mapping[str, Ends] | None = None,
+    neither: Collection[str] = (),
 ) -> dict[str, Estimate]:
     """Return the mean of each metric over all its values, see :func:`scoring.metrics.statistics.estimate`.
 
     ``clustered``: values of one case (turns, epochs) are correlated, while the published standard errors treat every
-    value as independent. ``ends`` are the minimum and maximum of a value, except of the metrics in ``neither``.
+    value as independent. ``ends`` are the minimum and maximum of a value, by metric if they differ, and not of the
+    metrics in ``neither``.
     """
+    of_metric = dict(ends) if isinstance(ends, Mapping) else dict.fromkeys(samples, ends)
     return {
         name: estimate(
             (sample.value for sample in values),
             [case_of(sample.case) for sample in values] if clustered else None,
-            ends=None if name in neither else ends,
+            ends=None if name in neither else of_metric.get(name),
         )
         for name, values in samples.items()
     }

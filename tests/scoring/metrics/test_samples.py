@@ -29,6 +29,8 @@ def test_what_is_unscored_is_left_out_and_a_value_without_ends_has_none() -> Non
     turns = {name: [Sample("a", 7.0), Sample("b", 7.0)] for name in ("TURNS", "SHARE")}
     found = estimates(turns, clustered=True, ends=(0.0, 10.0), neither=["TURNS"])
     assert found["TURNS"].ci95 is None and found["SHARE"].ci95 is not None
+    by_name = estimates(turns, clustered=True, ends={"SHARE": (0.0, 10.0)})
+    assert by_name == found and estimates(turns, clustered=True)["SHARE"].ci95 is None
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
 from scoring.metrics.samples import PERCENT, Sample, Samples, by_dialogue, case_of, estimates, known, mean
-from scoring.metrics.statistics import Estimate, estimate_columns
+from scoring.metrics.statistics import Ends, Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.compared import by_file, cell, correlated
@@ -41,6 +41,7 @@ from wardround.store.manifest import is_run
 from wardround.tables.scores import failed_notes
 
 Judged = Literal["consultation", "patient", "persona"]
+_ENDS: Mapping[Judged, Ends] = {"consultation": (1.0, 5.0), "patient": (0.0, 2.0), "persona": (0.0, 5.0)}
 _JUDGES: Mapping[Judged, Role[Any]] = {
     "consultation": consultation_judge,
     "patient": patient_judge,
@@ -127,7 +128,8 @@ def medpmc(
         notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
     if human:
         tables.append(correlated(samples, people))
-    estimate_all = partial(_columns, judged=judged_columns, clustered=mode == "sound")
+    judged_ends = dict.fromkeys(judged_columns, _ENDS[judged])
+    estimate_all = partial(_columns, judged=judged_ends, clustered=mode == "sound")
     metrics, files = estimate_all(samples), of_each(dict(zip(names, own.parts, strict=True)), estimate_all)
     tables = [*by_file(files), *tables]
     if mode == "paper":
@@ -143,9 +145,10 @@ def medpmc(
     return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=choices)
 
 
-def _columns(samples: Samples, judged: Collection[str], *, clustered: bool) -> dict[str, Estimate]:
-    """Return the columns in the paper's order, with the averages."""
-    columns = estimates(samples, clustered=clustered, ends=PERCENT, neither=[*suite.neither, *judged])
+def _columns(samples: Samples, judged: Mapping[str, Ends], *, clustered: bool) -> dict[str, Estimate]:
+    """Return the columns in the paper's order, with the averages; ``judged`` are the ends of a judge's scores."""
+    ends = {**dict.fromkeys(samples, PERCENT), **judged}
+    columns = estimates(samples, clustered=clustered, ends=ends, neither=suite.neither)
     columns |= {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
     return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
 

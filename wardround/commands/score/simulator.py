@@ -20,7 +20,7 @@ from scoring.aie.simulator import (
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, read_items, shipped_files
 from scoring.aie.transcripts import ACTIONS
 from scoring.medpmc.judges import patient_judge, persona_judge
-from scoring.medpmc.patient_judgements import ASPECTS
+from scoring.medpmc.patient_judgements import ASPECTS, ENDS
 from scoring.metrics.samples import PERCENT, Definition, estimates
 from scoring.metrics.statistics import Ends, Estimate
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
@@ -62,12 +62,12 @@ class Judgement:
     # plays the items and fills the trial; returns the replies if they are to be shown
     of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
     judges: tuple[Role[Any], ...] = ()  # the roles that judge the replies
-    ends: Ends | None = PERCENT  # lowest and highest possible score
+    ends: Ends | Mapping[str, Ends] = PERCENT  # lowest and highest possible score, by metric if they differ
 
 
 JUDGEMENTS: Mapping[Judged | None, Judgement] = {
     None: Judgement("saps", simulators.measure),
-    "medpmc": Judgement("medpmc", simulators.judge_patient_actor, (patient_judge, persona_judge), ends=None),
+    "medpmc": Judgement("medpmc", simulators.judge_patient_actor, (patient_judge, persona_judge), ends=ENDS),
     "ai_hospital": Judgement(
         "ai_hospital", simulators.judge_replies, (relevance_judge, consistency_judge, examination_judge)
     ),

@@ -61,6 +61,12 @@ def test_judges_are_asked_and_their_agreement_reported(file: Path, tmp_path: Pat
     persona = run(file, "--judge", "offline", "--judged", "persona", "--json", out)
     assert persona.exit_code == 0
     assert json.loads(out.read_text("utf-8"))["metrics"]["Judge: character_features"]["n"] == 1
+    same = write(tmp_path / "same.json", [medpmc_data(*MEDPMC_HISTORY, id=number) for number in (1, 2)])
+    for judged, most in (("consultation", 5), ("patient", 2), ("persona", 5)):
+        assert run(same, "--judge", "offline", "--judged", judged, "--json", out).exit_code == 0
+        found = json.loads(out.read_text("utf-8"))["metrics"]
+        intervals = [one["ci95"] for name, one in found.items() if name.startswith("Judge: ")]
+        assert all(0 <= low < high <= most for low, high in intervals), "equal scores, too, may differ in other cases"
     misspelt = run(file, "--judge", "gpt")
     assert misspelt.exit_code == 2 and "not a model" in misspelt.stderr
 

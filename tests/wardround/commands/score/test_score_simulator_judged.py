@@ -69,6 +69,8 @@ def test_the_tracker_and_the_actor_each_make_the_difference_they_are_there_for(s
     actor = ["Semantic Consistency w Actor", "Character Feature w Actor", "Character Feature w/o Actor"]
     assert list(metrics) == [*columns, *actor]
     assert all(found["n"] == 62 for found in metrics.values())
+    most = {name: 10 if name.startswith("Total") else 5 if name in actor else 2 for name in metrics}
+    assert all(0 <= found["ci95"][0] < found["ci95"][1] <= most[name] for name, found in metrics.items())
     assert metrics["U w S-T"]["ci95"][0] > metrics["U w/o S-T"]["ci95"][1]
     assert metrics["Total w S-T"]["ci95"][0] > metrics["Total w/o S-T"]["ci95"][1]
     assert metrics["Semantic Consistency w Actor"]["mean"] >= 4.5
