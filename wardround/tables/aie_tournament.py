@@ -1,6 +1,7 @@
 """AIE's tables of tournaments: win rates (Figures 4 and 6a) and the agreement with people (Figure 5)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from scoring.aie.pairwise import ASPECTS, View
@@ -15,8 +16,10 @@ Method = Literal["pearson", "spearman"]
 Columns = Mapping[str, Mapping[tuple[str, ...], float]]
 
 
-def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: Sequence[str]) -> Table:
-    """Tabulate how often each doctor wins, by rater and doctor (AIE, Figure 4)."""
+def win_rates(
+    verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: Sequence[str], judge: str = "a model"
+) -> Table:
+    """Tabulate how often each doctor wins, by rater and doctor (AIE, Figure 4); ``judge``: a model, or rules."""
     rows: list[dict[str, Any]] = []
     for source, given in verdicts.items():
         for doctor in doctors:
@@ -42,7 +45,8 @@ def win_rates(verdicts: Mapping[Rater, Sequence[Verdict]], view: View, doctors: 
     title = f"Win rates, the {view}'s view (AIE, Figure 4)"
     is_decided = any(row[f"{aspect}_n"] for row in rows for aspect in ASPECTS[view])  # else a picture would be empty
     name = f"aie-figure-4-{view}"
-    pictures = {name: figures.draw_win_rates, f"aie-figure-6a-{view}": figures.draw_radar}
+    drawn = {name: figures.draw_win_rates, f"aie-figure-6a-{view}": figures.draw_radar}
+    pictures = {file: partial(draw, judge=judge) for file, draw in drawn.items()}
     return Table(name, title, columns, rows, notes, pictures=pictures if is_decided else {})
 
 

@@ -176,11 +176,14 @@ def draw_rounds(table: Table) -> "Figure":
     return figure
 
 
-_SOURCE_TITLES = {"people": "Judged by people", "majority": "Most of the people", "judge": "Judged by a model or rules"}
+_SOURCE_TITLES = {"people": "Judged by people", "majority": "Most of the people"}
 
 
-def draw_win_rates(table: Table) -> "Figure":
-    """Draw a panel for each kind of rater: the doctors' win rates, grouped by aspect (AIE, Figure 4)."""
+def draw_win_rates(table: Table, judge: str = "a model") -> "Figure":
+    """Draw a panel for each kind of rater: the doctors' win rates, grouped by aspect (AIE, Figure 4).
+
+    ``judge``: who answered in the judge's place, for the title of that panel.
+    """
     aspects = [column for column in table.columns if column.mean]
     judged = table.frame.groupby("judged", sort=False)
     figure, panels = panels_of(1, len(judged), (5.2 * len(judged), 3.4), sharey=True)
@@ -195,7 +198,7 @@ def draw_win_rates(table: Table) -> "Figure":
                         label=row["run"], clip_on=False,
                     )  # fmt: skip
         panel.axhline(50, color="0.6", linewidth=0.8)
-        panel.set_title(_SOURCE_TITLES[str(source)], loc="left")
+        panel.set_title(_SOURCE_TITLES.get(str(source), f"Judged by {judge}"), loc="left")
         panel.set_xticks(range(len(aspects)), [aspect.title for aspect in aspects])
         panel.set(xlim=(-0.5, len(aspects) - 0.5), ylim=(0, 100))
         panel.grid(axis="x", visible=False)
@@ -204,8 +207,11 @@ def draw_win_rates(table: Table) -> "Figure":
     return figure
 
 
-def draw_radar(table: Table) -> "Figure":
-    """Draw a radar for each kind of rater: win rates relative to the best doctor's in each aspect (AIE, Figure 6a)."""
+def draw_radar(table: Table, judge: str = "a model") -> "Figure":
+    """Draw a radar for each kind of rater: win rates relative to the best doctor's in each aspect (AIE, Figure 6a).
+
+    ``judge``: who answered in the judge's place, for the title of that radar.
+    """
     aspects = [column for column in table.columns if column.mean]
     judged = table.frame.groupby("judged", sort=False)
     figure, panels = panels_of(1, len(judged), (4.4 * len(judged), 5.0), projection="polar")
@@ -220,7 +226,7 @@ def draw_radar(table: Table) -> "Figure":
                 "markersize": 4,
             }
             panel.plot([*angles, angles[0]], [*line, line[0]], label=name, clip_on=False, **look)
-        panel.set_title(_SOURCE_TITLES[str(source)], loc="left", y=0.98)
+        panel.set_title(_SOURCE_TITLES.get(str(source), f"Judged by {judge}"), loc="left", y=0.98)
         panel.set_xticks(angles, [aspect.title for aspect in aspects])
         panel.tick_params(axis="x", pad=14)
         panel.set(ylim=(0, 1), yticks=(0.5, 1.0))

@@ -4,6 +4,7 @@ from scoring.aie import tournament
 from scoring.aie.pairwise import ASPECTS
 from scoring.aie.tournament import Verdict
 from wardround.tables.aie_tournament import agreement, win_rates
+from wardround.tables.drawing import figures_of
 
 
 def test_doctors_who_only_tie_have_a_row_without_a_rate() -> None:
@@ -14,6 +15,14 @@ def test_doctors_who_only_tie_have_a_row_without_a_rate() -> None:
         ("other", 1, 0, None),
     ]
     assert not table.pictures
+
+
+@pytest.mark.parametrize("judge", ["rules", "a model"])
+def test_pictures_of_win_rates_say_who_judged(judge: str) -> None:
+    won = [Verdict("case", "one", "other", dict.fromkeys(ASPECTS["doctor"], 1), "doctor")]
+    pictures = figures_of(win_rates({"people": won, "judge": won}, "doctor", ["one", "other"], judge))
+    titles = [[panel.get_title(loc="left") for panel in figure.axes] for _, figure in pictures]
+    assert titles == [["Judged by people", f"Judged by {judge}"]] * 2
 
 
 def test_how_many_pairs_were_decided_stands_below_as_each_percentage_has_its_own_denominator() -> None:

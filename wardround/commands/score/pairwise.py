@@ -14,7 +14,7 @@ from pydantic import AfterValidator
 from cases.importers.source import Source
 from cases.text.words import language_of
 from llm import ModelSettings
-from llm.specs import HUMAN
+from llm.specs import HUMAN, OFFLINE
 from scoring.aie import tournament
 from scoring.aie.metrics import score_aie
 from scoring.aie.pairwise import ASPECTS, ROLES, Consultation, Duel, View, compare, length_bias, position_bias, tally
@@ -131,7 +131,8 @@ def aie_pairwise(
     }
     notes += [*_not_played(choices, by_case), *by_rules]
     verdicts = _verdicts(duels_by_view, choices, tuple(judges) or _VIEWS["both"])
-    figures = _filled(win_rates(_with_majority(given), each, names) for each, given in verdicts.items())
+    who = "rules" if judge == OFFLINE else "a model"
+    figures = _filled(win_rates(_with_majority(given), each, names, who) for each, given in verdicts.items())
     votes = {each: tournament.votes(given.get("people", [])) for each, given in verdicts.items()}
     among_people = _filled(
         agreement_table(given, f"aie-raters-{each}", f"Agreement among people, the {each}'s view")
