@@ -25,7 +25,10 @@ from wardround.printing import counted, printable
 
 def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     """Return the scores as a table, with notes on what was not scored and which roles ran offline."""
-    titles = suite.titles
+    means = summary["scores"]
+    # Columns that stand for another one which no case lacks say what it says (see `Suite.stands_in`).
+    spare = {name for name, other in suite.stands_in.items() if means[name]["n"] <= means[other]["n"]}
+    titles = {name: title for name, title in suite.titles.items() if name not in spare}
     table = Table(title="Scores", title_justify="left")
     table.add_column("stage" if suite.averaged else "score")
     bounds = summary.get("failed_as_wrong", {})
@@ -33,7 +36,7 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         table.add_column(column, justify="right")
     last = list(suite.published)[-1], AVERAGE
     for name, title in titles.items():
-        score = summary["scores"][name]
+        score = means[name]
         interval = "-" if score["ci95"] is None else f"{score['ci95'][0]:.3f} to {score['ci95'][1]:.3f}"
         bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
         cells = (_mean(score), interval, str(score["n"]), *bound)
@@ -45,13 +48,14 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
     if 1 < cases < FEW_CASES:
         notes.append(f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
-    elif narrow := summary.get("narrow"):
-        notes.append(few_cases_note([titles[name] for name in narrow]))
+    elif narrow := [titles[name] for name in summary.get("narrow", ()) if name in titles]:
+        notes.append(few_cases_note(narrow))
     if summary["limited"]:
         notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
     notes += [
         f"{titles[name]}: {count} not scored ({reason})"
         for name, reasons in summary["unscored"].items()
+        if name not in spare
         for reason, count in reasons.items()
     ]
     notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])

@@ -17,6 +17,7 @@ from graphs.contexts import is_judging
 from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
 from wardround.analysis.notes import FAILED_AS_WRONG
+from wardround.analysis.paired import spare_columns
 from wardround.analysis.summary import count_unscored
 from wardround.report.case_sections import CaseSection, case_section, in_brief
 from wardround.report.sankey import error_flows
@@ -178,7 +179,7 @@ def scores_table(run: RecordedRun) -> Table:
     """Return the scores of one run, one per row, with the floors and the ceiling of its cases."""
     titles, form = run.suite.titles, score_form(run.suite)
     floors, why = floors_of(run)
-    bounds = run.failed_as_wrong
+    bounds, left_out = run.failed_as_wrong, spare_columns([run])
     columns = [
         Column("score", "Score", key=True),
         Column("score_mean", "Mean", form=form),
@@ -196,6 +197,7 @@ def scores_table(run: RecordedRun) -> Table:
             **{floor: found[name].mean if name in found else None for floor, found in floors.items()},
         }
         for name, title in titles.items()
+        if name not in left_out
     ]
     notes = [
         *run.suite.explained,
@@ -209,7 +211,9 @@ def scores_table(run: RecordedRun) -> Table:
 
 def unscored_table(run: RecordedRun) -> Table | None:
     """Return how many scores are missing, and why."""
-    reasons_by_score = count_unscored(run.scored, run.suite)
+    left_out = spare_columns([run])
+    counted = count_unscored(run.scored, run.suite)
+    reasons_by_score = {name: reasons for name, reasons in counted.items() if name not in left_out}
     columns = [*key_columns("score", "reason"), Column("cases", "Cases")]
     rows = [
         {"score": run.suite.titles[name], "reason": reason, "cases": count}

@@ -10,6 +10,7 @@ from wardround.analysis.paired import (
     differences,
     margin_of,
     p_with_failures,
+    spare_columns,
     unlike,
 )
 from wardround.config.experiment import ConfigurationError, flat
@@ -73,7 +74,8 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
 
 def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float | None = None) -> Iterator[Table]:
     """Shorten the table for a terminal: the means side by side, then each run's differences with their intervals."""
-    titles = runs[0].suite.titles
+    left_out = spare_columns(runs)
+    titles = {name: title for name, title in runs[0].suite.titles.items() if name not in left_out}
     sides = {}
     for number, run in enumerate(runs):
         sides[str(number)] = (run.name, run.estimates)
@@ -100,8 +102,8 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
         *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
         Column("needed", "needed"),
     ]
-    for number, run in enumerate(runs[1:]):
-        rows = differences.rows[number * len(titles) : (number + 1) * len(titles)]
+    for run in runs[1:]:
+        rows = [row for row in differences.rows if row["run"] == run.name and row["score"] in titles.values()]
         notes = _notes(runs, differences.rows, margin) if run is runs[-1] else []
         yield Table("differences", f"{run.name} - {runs[0].name}", columns, rows, notes)
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cases import ExaminationRecord, load_cases, save_cases
 from cases.vocabulary import PHYSICAL_ITEMS
@@ -14,13 +15,16 @@ from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import call, discussed, graded, write_run
+from wardround.analysis.summary import summarise_results
+from wardround.commands.summary_table import summary_table
 from wardround.config.experiment import Data
 from wardround.config.selection import select_cases
+from wardround.report.pages import scores_table
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
 from wardround.store.traces import pack
 from wardround.tables import ai_hospital, contrasts, ends, figures, leakage, medchain, medpmc, models, scores
-from wardround.tables.differences import differences_table
+from wardround.tables.differences import brief_tables, differences_table
 from wardround.tables.drawing import as_svg
 from wardround.tables.latex import as_latex
 from wardround.tables.making import make_tables
@@ -109,8 +113,17 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
         )
         for name, points in (("one", 1.0), ("two", 2.0))
     ]
-    (table,) = scores.build(find_runs(runs))
+    found = find_runs(runs)
+    (table,) = scores.build(found)
     assert ("Assessed Points" in [column.name for column in table.columns]) is (total is None)
+    means, differences = brief_tables(found, differences_table(found))
+    for other in (scores_table(found[0]), means, differences):
+        assert ("Assessed Points" in [row["score"] for row in other.rows]) is (total is None), other.title
+    (console := Console(width=200, record=True)).print(
+        summary_table(summarise_results(found[0].results, found[0].suite), found[0].suite)
+    )
+    printed = console.export_text()
+    assert "Medical History" in printed and ("Assessed" in printed) is (total is None)
     assert not any("not scored" in note for note in table.notes), "no reader misses a column that is left out"
     assert table.rows[1]["Medical History_p"] == pytest.approx(min(1, 3 * 2 / 2 ** len(cases))), "corrected over three"
     warned = [note for note in table.footnotes if note.endswith("interval is too narrow.")]
