@@ -26,7 +26,7 @@ from scoring.mvme.transcripts import PARTS
 Floor = Literal["constant", "shuffled keys", "oracle"]
 FLOORS: dict[Floor, str] = {
     "constant": "every case gets the same answer, the one that is right most often in the train split",
-    "shuffled keys": "every case is answered with the key of another case",
+    "shuffled keys": "every case is answered with the key of another case in its language",
     "oracle": "every case is answered with its own key",
 }
 DialogueFloor = Literal["constant dialogue", "shuffled dialogues", "record told"]
@@ -50,7 +50,8 @@ def answers_of_floors(cases: Sequence[Case], train: Sequence[Case], suite: Suite
         return {}
     make = _MAKERS[suite.needs]
     own: list[Reference] = [(case.key, reference_parts(case)) for case in cases]
-    source = _exchanged(range(len(cases)))
+    groups = _by_language(cases)
+    source = _exchanged_within(groups if all(len(places) > 1 for places in groups) else [range(len(cases))])
 
     @cache
     def constant(language: str) -> Reference:
@@ -68,17 +69,15 @@ def dialogues_of_floors(
     cases: Sequence[Case], baseline: Sequence[ConsultationAnswers]
 ) -> dict[DialogueFloor, list[ConsultationAnswers]]:
     """Return the dialogue of each floor about each case, in order; dialogues are only exchanged within a language."""
-    by_language: dict[str, list[int]] = {}
-    for place, case in enumerate(cases):
-        by_language.setdefault(case.language, []).append(place)
-    source = {place: other for places in by_language.values() for place, other in _exchanged(places).items()}
+    groups = _by_language(cases)
+    source = _exchanged_within(groups)
     found: dict[DialogueFloor, list[ConsultationAnswers]] = {
         "record told": [_record_told(case, answers) for case, answers in zip(cases, baseline, strict=True)]
     }
-    if all(len(places) > 1 for places in by_language.values()):
+    if all(len(places) > 1 for places in groups):
         same_for_all = {
             place: second if place == first else first
-            for first, second, *others in by_language.values()
+            for first, second, *others in groups
             for place in (first, second, *others)
         }
         found = {
@@ -89,11 +88,22 @@ def dialogues_of_floors(
     return found
 
 
-def _exchanged(places: Sequence[int]) -> dict[int, int]:
-    """Assign each place another one's answer; nobody gets their own, unless alone."""
-    others = list(places)
-    random.Random(0).shuffle(others)
-    return dict(zip(others, [*others[1:], *others[:1]], strict=True))
+def _by_language(cases: Sequence[Case]) -> list[list[int]]:
+    """Return the places of the cases of each language."""
+    groups: dict[str, list[int]] = {}
+    for place, case in enumerate(cases):
+        groups.setdefault(case.language, []).append(place)
+    return list(groups.values())
+
+
+def _exchanged_within(groups: Iterable[Sequence[int]]) -> dict[int, int]:
+    """Assign each place another one's answer of its group; nobody gets their own, unless alone."""
+    source: dict[int, int] = {}
+    for places in groups:
+        others = list(places)
+        random.Random(0).shuffle(others)
+        source |= zip(others, [*others[1:], *others[:1]], strict=True)
+    return source
 
 
 def _record_told(case: Case, answers: ConsultationAnswers) -> ConsultationAnswers:

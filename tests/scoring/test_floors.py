@@ -63,6 +63,19 @@ def test_nobody_has_their_own_key_when_keys_are_shuffled() -> None:
     assert all(name != case.id for name, case in zip(given, cases, strict=True))
 
 
+def test_keys_are_exchanged_within_a_language_unless_a_case_is_alone_in_its_own() -> None:
+    chinese = [case for case in load_cases(split="train") if case.language == "zh"][:3]
+    english = [case for case in TRAIN if case.language == "en"][:3]
+    for cases in ([*english, *chinese], [*english, *chinese[:1]]):
+        own = [keyed(case, diagnosis=[case.id]) for case in cases]
+        given = [one.diagnosis[0] for one in answers_of_floors(own, [], SUITES["medchain"])["shuffled keys"]]
+        assert sorted(given) == sorted(case.id for case in cases)
+        assert all(name != case.id for name, case in zip(given, cases, strict=True))
+        ids = {case.id for case in english}
+        alike = [(name in ids) == (case.id in ids) for name, case in zip(given, cases, strict=True)]
+        assert all(alike) is (len(cases) == 6)
+
+
 def test_without_train_cases_there_is_no_constant_answer_and_of_dialogues_there_is_none_at_all() -> None:
     assert list(answers_of_floors(CASES, [], SUITES["medchain"])) == ["shuffled keys", "oracle"]
     assert answers_of_floors(CASES, TRAIN, SUITES["aie"]) == {}
