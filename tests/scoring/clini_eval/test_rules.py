@@ -143,6 +143,29 @@ def test_treatment_of_the_complaint_is_not_that_of_earlier_illnesses(words: str,
     assert (counted["past_treatment"] > 0) == past
 
 
+@pytest.mark.parametrize(
+    ("words", "past"),
+    [
+        ("Do you take anything for your blood pressure?", True),
+        ("What did they do for your asthma back then?", True),
+        ("How are your sugars running?", True),
+        ("What tablets are you on for your cholesterol?", True),
+        ("高血压平时吃什么药？", True),
+        ("以前的胃溃疡治疗过吗？", True),
+        ("血压现在稳定吗？", True),
+        ("Has anyone in your family had diabetes?", False),
+        ("Do you take anything for the headache?", False),
+        ("Did anything happen at the time it began?", False),
+        ("家里人有糖尿病吗？", False),
+        ("这次来之前治疗过吗？", False),
+    ],
+)
+def test_treatment_of_an_illness_that_is_named_is_that_of_an_earlier_one(words: str, past: bool) -> None:
+    language: Language = "en" if words.isascii() else "zh"
+    asked = Dialogue(id="d", note="x", language=language, messages=[Message(role="assistant", content=words)])
+    assert (count_points(asked).counted["past_treatment"] > 0) is past
+
+
 def test_a_request_without_a_question_mark_asks() -> None:
     assert count_points(talk(("Please tell me about your family.", "Well."))).counted["family_history"] == 2
 
