@@ -7,6 +7,7 @@ from statistics import quantiles
 from types import MappingProxyType
 from typing import Any
 
+from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.aie.courses import action_shares
 from scoring.aie.metrics import METRICS, data_set_language, score_aie
@@ -43,13 +44,24 @@ Doctors = Mapping[str, Sequence[AieTranscript]]
 
 
 def build_paper(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Build Table 2 or 3, with one column per run."""
+    """Build Table 2 for Chinese cases, Table 3 for others, with one column per run."""
     doctors = _doctors(runs)
     scores = {name: score_aie(records) for name, records in doctors.items()}
     if not any(one.diagnosis for records in doctors.values() for one in records):
         scores = {name: {**samples, "DIAGNOSIS": []} for name, samples in scores.items()}
     bounds = {run.name: failed_as_wrong(run, scores[run.name]) for run in runs if run.name in scores}
-    return [paper_table(scores, language_of_all(doctors), bounds={name: one for name, one in bounds.items() if one})]
+    bounds = {name: one for name, one in bounds.items() if one}
+    return paper_tables(scores, record_languages(doctors, runs), bounds=bounds)
+
+
+def record_languages(doctors: Doctors, runs: Sequence[RecordedRun] = ()) -> dict[str, Language]:
+    """Return the language of each dialogue's record, by its name; of runs also those of failed cases."""
+    planned: dict[str, Language] = {
+        of_epoch(one.case_id, one.epoch): "zh" if run.cases[one.case_id].language == "zh" else "en"
+        for run in runs
+        for one in run.results
+    }
+    return planned | {one.case: language_of(one.record) for records in doctors.values() for one in records}
 
 
 def failed_as_wrong(run: RecordedRun, samples: Samples) -> dict[str, list[Sample]]:
@@ -64,6 +76,37 @@ def failed_as_wrong(run: RecordedRun, samples: Samples) -> dict[str, list[Sample
         for name, values in samples.items()
         if names and name not in suite.neither
     }
+
+
+def paper_tables(
+    scores: Mapping[str, Samples],
+    languages: Mapping[str, Language],
+    bounds: Mapping[str, Samples] = MappingProxyType({}),
+) -> list[Table]:
+    """Return Table 2 of the Chinese records and Table 3 of the others, by our definitions; see `paper_table`.
+
+    Each paper's table is of one language, and words cannot be averaged with characters. ``languages``: of the records,
+    by dialogue. A doctor who was given no record in a language is not in its table.
+    """
+    tables = []
+    for language in sorted({*languages.values()}, reverse=True):
+        own = {case for case, found in languages.items() if found == language}
+        kept, failed = (
+            {
+                doctor: {name: [one for one in values if one.case in own] for name, values in samples.items()}
+                for doctor, samples in given.items()
+            }
+            for given in (scores, bounds)
+        )
+        failed = {
+            doctor: samples
+            for doctor, samples in failed.items()
+            if any(len(samples[name]) > len(kept[doctor][name]) for name in samples)
+        }
+        kept = {doctor: samples for doctor, samples in kept.items() if samples["AVG_TURN"] or doctor in failed}
+        if kept:
+            tables.append(paper_table(kept, language, bounds=failed))
+    return tables
 
 
 def build_actions(runs: Sequence[RecordedRun]) -> list[Table]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from cases import load_cases
 from tests.support.recorded_runs import write_run
-from tests.support.runs import IDS
 from wardround.commands.score import score_app
 from wardround.config.experiment import Experiment
 from wardround.run.runner import run_experiment
@@ -19,18 +19,19 @@ from wardround.tables.making import make_tables
 
 
 def _one_whole_and_one_with_failures(folder: Path, suite: str, patient: str) -> list[RecordedRun]:
-    """Consult four cases offline; write a second run with the same dialogues, of which two cases failed."""
+    """Consult four English cases offline; write a second run with the same dialogues, of which two cases failed."""
+    ids = [case.id for case in load_cases(split="test") if case.language == "en"][:4]
     settings = {
         "graph": "consultation",
         "suite": suite,
-        "data": {"case_ids": IDS[:4]},
+        "data": {"case_ids": ids},
         "workflow": {"patient": patient, "max_turns": 6},
     }
     whole = folder / "whole"
     asyncio.run(run_experiment(Experiment.model_validate(settings), whole))
     results = [
         result
-        if result.case_id in IDS[:2]
+        if result.case_id in ids[:2]
         else Result(case_id=result.case_id, epoch=0, termination="model_error", error="overloaded")
         for result in RunDirectory(whole).each_result()
     ]

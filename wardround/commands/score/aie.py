@@ -63,9 +63,16 @@ from wardround.tables.aie import (
     formats_table,
     language_of_all,
     paper_table,
+    paper_tables,
+    record_languages,
 )
 from wardround.tables.scores import failed_notes, offline_notes
 from wardround.tables.table import P_VALUE, Table, as_text
+
+_MIXED = (
+    "AVG_LEN mixes words and characters, as there are English and Chinese records; the tables of --out and of several "
+    "doctors give each language alone."
+)
 
 
 def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
@@ -163,7 +170,12 @@ def aie(
         tables.append(formats_compared(from_records.answered, samples["DIAGNOSIS"]))
 
     bounds = _bounds(path_of, runs, samples_by_doctor)
-    drawn = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode, bounds)]
+    if language or mode == "paper":
+        papers = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode, bounds)]
+    else:
+        papers = paper_tables(samples_by_doctor, record_languages(by_doctor, runs), bounds)
+        notes += [_MIXED] * (len(papers) > 1)
+    drawn = [*papers]
     if (actions := actions_table(by_doctor)).rows:  # not if only records were asked and no dialogue was played
         drawn.append(actions)
     drawn += rounds
@@ -172,7 +184,7 @@ def aie(
     write = partial(write_drawn, drawn, out, by_rules)
     if len(doctors) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
         tables = [*(each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))), *tables]
-        drawn = drawn[1:]
+        drawn = drawn[len(papers) :]
     n, more = counts([one.case for one in dialogues])
     return Scores("aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, more=more, write=write)
 

@@ -191,6 +191,16 @@ def test_several_doctors_have_a_column_each_as_the_paper_prints_them(tmp_path: P
     assert (actions[1]["A-A-A"], actions[1]["A-B"], actions[2]["A-A-A"]) == ("0.5", "0.5", "1.0")
 
 
+@pytest.mark.slow
+def test_records_of_both_languages_have_both_tables_and_the_mean_of_all_lengths_is_called_mixed(tmp_path: Path) -> None:
+    file, mixed = write(tmp_path / "one.json", [*ENGLISH[:1], *CHINESE[:1]]), "AVG_LEN mixes words and characters"
+    told = run("aie", file, "--out", tmp_path / "both")
+    assert mixed in told.stdout and "Doctors in dialogue" not in told.stdout
+    assert {"aie-table-2.csv", "aie-table-3.csv"} <= {each.name for each in (tmp_path / "both").iterdir()}
+    assert mixed not in run("aie", file, "--language", "en", "--out", tmp_path / "english").stdout
+    assert not (tmp_path / "english" / "aie-table-2.csv").exists()
+
+
 def test_tables_of_one_case_say_so_in_the_singular(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{name}.json", CHINESE[:1]) for name in ("gpt4", "glm")]
     assert "Over 1 case;" in " ".join(run("aie", *files).stdout.split())

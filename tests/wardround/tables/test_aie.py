@@ -1,0 +1,31 @@
+"""AIE's tables of doctors."""
+
+from scoring.aie.metrics import score_aie
+from scoring.metrics.samples import Sample
+from tests.scoring.transcripts_of_ours import aie, turn
+from wardround.tables.aie import paper_tables, record_languages
+
+ENGLISH = aie("Cough for three days.", turn("A-A-A", "What brings you here today?", "A cough."), id="en")
+CHINESE = aie("咳嗽三天。", turn("A-A-A", "您哪里不舒服？", "咳嗽。"), id="zh")
+
+
+def test_each_language_has_a_table_as_words_cannot_be_averaged_with_characters() -> None:
+    doctors = {"one": [ENGLISH, CHINESE], "two": [CHINESE, ENGLISH], "three": [ENGLISH]}
+    scores = {name: score_aie(records) for name, records in doctors.items()}
+    chinese, english = paper_tables(scores, record_languages(doctors))
+    assert [chinese.name, english.name] == ["aie-table-2", "aie-table-3"]
+    lengths = [{row["metric"]: row for row in table.rows}["AVG_LEN"] for table in (chinese, english)]
+    assert [row["one mean"] for row in lengths] == [row["two mean"] for row in lengths] == [7.0, 5.0]
+    assert "three mean" not in lengths[0] and lengths[1]["three mean"] == 5.0
+    (alone,) = paper_tables({"three": scores["three"]}, record_languages({"three": [ENGLISH]}))
+    assert alone.name == "aie-table-3"
+
+
+def test_who_failed_all_cases_of_a_language_stands_in_its_table_with_these_as_wrong() -> None:
+    doctors = {"one": [ENGLISH, CHINESE], "two": [ENGLISH]}
+    scores = {name: score_aie(records) for name, records in doctors.items()}
+    wrong = {"two": {name: [*values, Sample("zh", 0.0)] for name, values in scores["two"].items() if "AVG" not in name}}
+    chinese, english = paper_tables(scores, record_languages(doctors), wrong)
+    coverage = {row["metric"]: row for row in chinese.rows}["COVERAGE"]
+    assert coverage["two mean"] is None and coverage["two, failed as wrong mean"] == 0.0
+    assert not any("failed as wrong" in column.title for column in english.columns)
