@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from cases.vocabulary import data_file
+from cases.vocabulary import AS_TYPED, data_file
 from llm.trace import Call
 
 _FENCE, _FENCE_ENDS = re.compile(r'<data name="([^"]*)">\n'), "\n</data>"  # as written by `prompts.templates.fence`
@@ -26,10 +26,12 @@ def instructions_in(call: Call) -> list[FoundInstruction]:
     """Return the first such text in each piece of data in a call's messages.
 
     In a prompt, only text between fences is searched. A conversation for a model trained on dialogues has no fences and
-    is searched except for its system message. A match does not prove harm, and no match does not prove safety.
+    is searched except for its system message. Wide letters, invisible characters and line ends hide nothing. A match
+    does not prove harm, and no match does not prove safety.
     """
     found = []
-    for place, text in _data_of(call.messages or (), fenced=bool(call.prompt)):
+    for place, data in _data_of(call.messages or (), fenced=bool(call.prompt)):
+        text = _in_a_line(data)
         if match := _first_match(text):
             start, end = max(0, match[0] - _AROUND), match[1] + _AROUND
             around = f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
@@ -52,6 +54,11 @@ def _data_of(messages: Iterable[Mapping[str, Any]], *, fenced: bool) -> Iterable
 
 
 @lru_cache(maxsize=2048)  # the calls of a case mostly share their data
+def _in_a_line(text: str) -> str:
+    return " ".join(text.translate(AS_TYPED).split())
+
+
+@lru_cache(maxsize=2048)
 def _first_match(text: str) -> tuple[int, int] | None:
     """Return start and end of the first match of any pattern."""
     lowered = text.casefold()
