@@ -143,6 +143,7 @@ class Suite:
         stages: the columns along which errors propagate, in order; empty if the columns are not stages.
         ends: the minimum and maximum of the published columns, except those in `neither`; by name, if they differ.
         neither: columns for which neither higher nor lower is better.
+        lengths: columns in words, or in Chinese in characters.
         stands_in: columns that stand for another one (their value) in cases that lack it; tables of runs in which no
             case does leave them out, and test no difference of them.
         judged: the published columns that a judge decides.
@@ -162,6 +163,7 @@ class Suite:
     stages: tuple[str, ...] = ()
     ends: Ends | Mapping[str, Ends] | None = None
     neither: Collection[str] = ()
+    lengths: Collection[str] = ()
     stands_in: Mapping[str, str] = field(default_factory=dict)
     judged: Collection[str] = ()
     without_reference: Callable[[Case], Mapping[str, str]] = lambda case: {}

@@ -50,6 +50,7 @@ def _check_suite(name: str, suite: Any) -> None:
         "needs": (needs, get_args(Part)),
         "stages": (suite.stages, published),
         "neither": (suite.neither, published),
+        "lengths": (suite.lengths, published),
         "judged": (suite.judged, published),
         "stands_in": ({*suite.stands_in, *suite.stands_in.values()}, published),
         "means": (averaged, published),

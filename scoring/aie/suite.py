@@ -25,6 +25,7 @@ suite = Suite(
     needs=frozenset({"dialogue", "actions"}),
     ends=PERCENT,
     neither=("AVG_TURN", "AVG_LEN"),
+    lengths=("AVG_LEN",),
     notes="Percent, except turns and lengths. Shares of actions and lengths are means over cases; `wardround score aie "
     "RUN` pools all actions and turns instead. To add DIAGNOSIS afterwards, use `wardround score aie RUN --diagnose "
     "SPEC` (from the dialogue) or `wardround score mcq RUN` (from the whole record).",

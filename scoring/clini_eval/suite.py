@@ -58,6 +58,7 @@ def _suite(name: str, told: bool, how: str) -> Suite:
         needs=frozenset({"dialogue"}),
         ends=ENDS,
         neither=(*STATISTICS, ASSESSED, ASSESSABLE),
+        lengths=STATISTICS[1:],
         stands_in=dict.fromkeys((ASSESSED, ASSESSABLE), TOTAL),
         judged=(*MAINS, TOTAL),
         notes=f"Points out of 45, 25, 4, 10, 10 and 6 (100 in total); rules can count only some of them. {how}",

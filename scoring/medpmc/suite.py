@@ -53,6 +53,7 @@ suite = Suite(
     needs=frozenset({"dialogue", "report"}),
     ends=PERCENT,
     neither=("Lens", "Turns"),
+    lengths=("Lens",),
     without_reference=without_reference,
     means=AVERAGES,
     notes="Recall in percent (ROUGE-1), except lengths and turns. Support (ours): share of the report that the case "

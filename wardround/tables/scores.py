@@ -141,6 +141,9 @@ def _notes(runs: Sequence[RecordedRun], suite: Suite) -> list[str]:
         notes.append(FAILED_AS_WRONG)
     notes += unscored_notes(runs, suite)
     notes += average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs])
+    if suite.lengths and any({"zh"} < {*languages_of(run.results)} for run in runs):
+        titles = ", ".join(suite.titles[name] for name in suite.lengths)
+        notes.append(f"{titles}: of words and characters together, as there are Chinese cases and others.")
     for run in runs:
         where = f" in {run.name}" * (len(runs) > 1)
         notes += repeating_notes(count_repeating(run.results), where)

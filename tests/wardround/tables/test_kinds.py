@@ -131,6 +131,32 @@ def test_a_column_that_stands_for_a_missing_one_is_left_out_where_none_is(
     assert all(("Assessed Points" in note) is (total is None) for note in warned)
 
 
+@pytest.mark.parametrize(
+    ("suite", "column", "title"),
+    [
+        ("aie", "AVG_LEN", "Length of a turn"),
+        ("medpmc", "Lens", "Length of a turn"),
+        ("clini_eval", "Avg. Words Pt.", "Avg. Words Phys., Avg. Words Pt."),
+    ],
+)
+def test_lengths_over_cases_in_chinese_and_english_are_said_to_mix_words_and_characters(
+    suite: str, column: str, title: str, tmp_path: Path
+) -> None:
+    patient = {"aie": "saps", "medpmc": "medpmc", "clini_eval": "clinichat"}[suite]
+    for languages in (["en", "zh"], ["zh", "zh"], ["en", "en"]):
+        results = [
+            Result(
+                case_id=str(place), epoch=0, termination="completed", scores={column: 9.0 + place}, language=language
+            )
+            for place, language in enumerate(languages)
+        ]
+        path = tmp_path / "-".join(languages)
+        run = write_run(path, results, graph="consultation", suite=suite, workflow={"patient": patient})
+        (table,) = scores.build(find_runs([run]))
+        mixed = [note for note in table.notes if note.startswith(f"{title}: of words and characters")]
+        assert len(mixed) == (languages == ["en", "zh"])
+
+
 def test_a_metric_of_ones_own_is_unmarked_as_lower_may_be_better(tmp_path: Path) -> None:
     one, other = (graded("a", grade) for grade in (1.0, 3.0))
     for result in (one, other):
