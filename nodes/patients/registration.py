@@ -64,7 +64,8 @@ def patient(
 
     def register(build: Build) -> Build:
         check_function("patient", name, build, "")
-        graph = check_graph("patient", name, build()).compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
+        builder = check_graph("patient", name, build(), PatientSideState)
+        graph = builder.compile(name=f"{name} patient").with_config(callbacks=UNTRACED)
         if extra := sorted({*graph.output_channels} - PatientSideState.__annotations__.keys()):
             raise RegistryError(
                 f"patient {name!r}: its graph returns {', '.join(extra)}, but only the dialogue is kept after a reply: "

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from langgraph.channels import BinaryOperatorAggregate
 from langgraph.graph import StateGraph
 
 from cases.registry import Registry, RegistryError, check_function, check_named
+from nodes.state.stage import StageState
 from nodes.workflow.stages import DIAGNOSIS, STAGES, Stage
 
 Build = Callable[[Stage], StateGraph[Any, Any, Any, Any]]
@@ -29,14 +31,20 @@ def check_built_for(built: str, asked: str) -> None:
         )
 
 
-def check_graph(kind: str, name: str, builder: object) -> StateGraph[Any, Any, Any, Any]:
+def check_graph(kind: str, name: str, builder: object, state: type) -> StateGraph[Any, Any, Any, Any]:
     """Return the builder of a strategy or a patient system if it is a valid graph.
 
     Raises:
-        RegistryError: it is not a `StateGraph`, or it cannot be compiled.
+        RegistryError: it is not a `StateGraph`, it cannot be compiled, or its state has a key of ``state``, which the
+            graph around it shares, for something else.
     """
     if not isinstance(builder, StateGraph):
         raise RegistryError(f"{kind} {name!r}: its function returns {type(builder).__name__}; expected a StateGraph")
+    for key, channel in StateGraph(state).channels.items():
+        if isinstance(channel, BinaryOperatorAggregate) and builder.channels.get(key, channel) != channel:
+            raise RegistryError(
+                f"{kind} {name!r}: its state has {key!r} of another type than {state.__name__}; rename it"
+            )
     try:
         return builder.validate()
     except ValueError as error:
@@ -59,7 +67,7 @@ def strategy(name: str) -> Callable[[Build], Build]:
 
     def register(build: Build) -> Build:
         check_function("strategy", name, build, "stage")
-        check_graph("strategy", name, build(DIAGNOSIS))
+        check_graph("strategy", name, build(DIAGNOSIS), StageState)
         for stage in STAGES.values():
             with suppress(Exception, SystemExit):  # told, with the stage, when a graph is built for it
                 build(stage)

@@ -61,6 +61,21 @@ def run(**context: Any) -> dict[str, Any]:
     return result
 
 
+class OwnState(StageState, total=False):
+    opinions: list[str]  # type: ignore[misc]
+    laps: int
+
+
+@pytest.mark.usefixtures("own")
+def test_a_strategy_whose_state_has_a_key_of_ours_for_something_else_is_refused_by_the_key() -> None:
+    def build(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        return StateGraph(OwnState).add_node("decide", lambda state: {}).add_edge(START, "decide")
+
+    told = "strategy 'shares': its state has 'opinions' of another type than StageState; rename it"
+    with pytest.raises(RegistryError, match=told):
+        strategy("shares")(build)
+
+
 @pytest.mark.usefixtures("own")
 def test_a_role_that_a_strategy_declares_at_one_stage_is_known_before_its_graph_is_built(
     monkeypatch: pytest.MonkeyPatch,
