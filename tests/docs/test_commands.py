@@ -34,7 +34,7 @@ NOT_RUN = {
     r"^score (aie|aie-simulator|aie-pairwise|medpmc|mvme|icd10)\b": "reads files of others: tests of the scores",
     r"^score simulator\b": "as long as all others together: test_score_simulator_judged.py",
     r"^export preference": "reads two strategies on the same notes: test_training_sets.py",
-    r"--strategy (direct|interactive)": "as the command before it, by other roles: test_reconstruct_command.py",
+    r"--strategy (direct|interactive)|--role": "as the command before it, by other roles: test_reconstruct_command.py",
     r"^tune\b": "trains: tests/wardround/tuning",
     r"language=de": "needs prompts in that language",
 }

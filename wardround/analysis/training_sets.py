@@ -1,7 +1,7 @@
-"""Training sets from runs: interviews and preferences, in the formats that TRL's trainers read.
+"""Training sets from runs: interviews, a role's answers, and preferences, in the formats that TRL's trainers read.
 
-All are chat messages. In a dialogue the patient is the user, the physician the assistant; in a call the prompt is the
-user, the answer as JSON the assistant.
+All are chat messages. In a dialogue the patient is the user, the physician the assistant; in a role's call the prompt
+is the user, the answer as JSON the assistant.
 """
 
 import json
@@ -76,6 +76,27 @@ def interviews(dialogues: Iterable[Dialogue], by_turn: bool = False) -> Iterator
             if message.role == PHYSICIAN and any(turn.role == PATIENT for turn in dialogue.messages[:place]):
                 prompt, completion = _as_messages(dialogue.messages[:place]), _as_messages([message])
                 yield {"id": f"{dialogue.id}/{place}", "prompt": prompt, "completion": completion}
+
+
+def answers_of(runs: Sequence[RecordedRun], role: str) -> Iterator[Line]:
+    """Yield a line for each answer of a model in this role: its prompt, and the answer as JSON; none with pictures.
+
+    Of a reconstruction, only what is in a dialogue that passed the gates: no draft that they sent back, and nothing of
+    a note whose dialogue failed.
+    """
+    for run in runs:
+        passed: set[Path] | None = None
+        if run.experiment.graph == "reconstruction":
+            passed = {run.trace_file(*key) for key, _ in _dialogues(run)}
+        for file, calls in run.each_trace():
+            if passed is not None and file not in passed:
+                continue
+            sent_back = {call.id for drafts in _drafts(calls).values() for call in drafts[:-1]} if passed else set()
+            for call in calls:
+                answered = call.role == role and call.error is None and call.id not in sent_back
+                if answered and (prompt := _prompt(call)):
+                    name = f"{run.name}/{file.stem}/{call.id}"
+                    yield {"id": name, "prompt": prompt, "completion": _as_message(call.answer)}
 
 
 def preferences(runs: Sequence[RecordedRun], marks: Sequence[Mark] = ()) -> Iterator[Line]:

@@ -100,15 +100,28 @@ def sft(
     by_turn: Annotated[
         bool, typer.Option("--by-turn", help="Write a prompt and its completion for each turn of the physician.")
     ] = False,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROLE", help="Write the prompt and answer of each call of this role instead (dialogue_writer, ...)."
+        ),
+    ] = None,
 ) -> None:
     """Write interviews in the format of TRL's SFTTrainer.
 
     Each line is one dialogue, for a loss on the assistant's turns. From a reconstruction, only dialogues that passed
     the gates are written.
     """
-    from wardround.analysis.training_sets import dialogues_in, interviews
+    from wardround.analysis.training_sets import answers_of, dialogues_in, interviews
+    from wardround.store.recorded_run import find_runs
 
-    _write_lines(out, interviews(dialogues_in(sources), by_turn), "line", "no turn of a physician in these sources")
+    if role and by_turn:
+        refuse("--by-turn: cannot be combined with --role, which writes a line for each call; leave one out")
+    lines = answers_of(find_runs(sources), role) if role else interviews(dialogues_in(sources), by_turn)
+    nothing = (
+        f"--role {role}: no answer of this role in these runs" if role else "no turn of a physician in these sources"
+    )
+    _write_lines(out, lines, "line", nothing)
 
 
 @export_app.command()

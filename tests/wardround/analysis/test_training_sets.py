@@ -102,6 +102,12 @@ def test_a_draft_that_the_gates_sent_back_stands_against_the_one_that_was_kept(t
     assert "on [" in pair["rejected"][0]["content"] and "dry cough on" in pair["chosen"][0]["content"]
     assert [message["role"] for message in pair["prompt"]] == ["system", "user"]
     assert "has to be mended" not in pair["prompt"][1]["content"]
+    assert (
+        export("sft", tmp_path / "d.jsonl.work", "--role", "dialogue_writer", "-o", tmp_path / "w.jsonl").exit_code == 0
+    )
+    imitated = lines(tmp_path / "w.jsonl")
+    assert imitated and all("/a-0/" in line["id"] for line in imitated), "nothing of a note whose dialogue failed"
+    assert not any("on [" in line["completion"][0]["content"] for line in imitated), "no draft that was sent back"
 
 
 @pytest.mark.slow
@@ -244,6 +250,7 @@ def test_each_epoch_is_a_dialogue_of_its_own_and_held_out_with_its_case(
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        (("sft", "d.jsonl", "--by-turn", "--role", "doctor"), "--by-turn"),
         (("sft", "gone.jsonl"), "gone.jsonl"),
         (("preference", "d.jsonl"), "not a run directory"),
         (("preference", "run"), "no preferences in these runs"),
