@@ -80,9 +80,8 @@ async def ask(
         PromptError: the prompt cannot be rendered with this view.
         GivenError: the node that asks has not declared the role, or asks it in a thread that does not know the case.
     """
-    if is_lost(
-        settings.trace_file
-    ):  # it would be paid even in a rehearsal, and limits and a resumed run not know of it
+    # It would be paid even in a rehearsal, and neither limits nor a resumed run would know of it.
+    if is_lost(settings.trace_file):
         raise GivenError(f"the role {role.name!r} is asked in a thread of its own: start it with asyncio.to_thread")
     if (check := may_ask.get()) is not None:
         check(role)

@@ -66,8 +66,8 @@ def test_no_file_in_the_working_directory_is_taken_for_a_package_present_or_abse
 def test_a_closed_terminal_stops_the_server_so_that_it_keeps_its_runs_unless_it_is_to_go_on(ignored: bool) -> None:
     server = "signal.signal(signal.SIGTERM, lambda *_: print('stopped')); signal.raise_signal(signal.SIGHUP)"
     started = _START.replace("from langgraph_cli.cli import cli", "").replace("cli()", server)
-    if ignored:  # under `nohup`
-        started = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{started}"
+    at_first = "SIG_IGN" if ignored else "SIG_DFL"  # ignored under `nohup`, where these tests may run too
+    started = f"import signal; signal.signal(signal.SIGHUP, signal.{at_first})\n{started}"
     done = subprocess.run([sys.executable, "-P", "-c", started], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "" if ignored else "stopped\n", "")
 
