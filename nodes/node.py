@@ -76,11 +76,12 @@ class Node(Runnable[Any, dict[str, Any]]):
         runs_graphs = any(isinstance(one, CompiledStateGraph) for one in asked)
 
         def check(role: Role[Any]) -> None:
-            by_graph = _task_of(get_config()) != _task_of(config)
-            if (role.name, role.prompt) not in own and not (by_graph and runs_graphs):
-                what = f"runs a graph that asks the role {role.name!r}" if by_graph else f"asks the role {role.name!r}"
-                missing = "the graph" if by_graph else "it"
-                raise GivenError(f"node {self.name!r} {what}, but does not declare {missing}: @wr.node(asks=...)")
+            if (role.name, role.prompt) not in own:
+                by_graph = _task_of(get_config()) != _task_of(config)
+                if not (by_graph and runs_graphs):
+                    doing, missing = ("runs a graph that asks", "the graph") if by_graph else ("asks", "it")
+                    what = f"{doing} the role {role.name!r}, but does not declare {missing}"
+                    raise GivenError(f"node {self.name!r} {what}: @wr.node(asks=...)")
             if around is not None:
                 around(role)
 
