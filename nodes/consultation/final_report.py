@@ -1,7 +1,7 @@
 """The doctor at the end of a consultation: writes the final report in five parts."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -87,7 +87,8 @@ def report_by_neighbours(view: ReportView) -> FinalReport:
     similar = seen_now(view.neighbours, full_chart)
     diagnosis = majority(Evidence(DIAGNOSIS, full_chart, similar, seat=view.seat))
     assert isinstance(diagnosis, Diagnosis)
-    names, plan = told_already(chart) or (diagnosis.names, "")
+    known = {*diagnosis.names, *(name for each in view.neighbours for name in each.case.diagnosis)}
+    names, plan = told_already(chart, known) or (diagnosis.names, "")
     names = names or [undetermined(full_chart)]
     diagnosed = replace(full_chart, diagnosis=Diagnosis(names=names, basis=diagnosis.basis))
     options = TREATMENT.options(chart, Context())
@@ -139,8 +140,11 @@ def _statements(texts: Iterable[str], language: Language) -> list[str]:
     return [sentence for sentence in unique.values() if sentence not in omitted and not sentence.endswith(("?", "？"))]
 
 
-def told_already(chart: Chart) -> tuple[list[str], str] | None:
-    """Return diagnoses (none if undetermined) and treatment as told by the offline doctor; None if nothing was told."""
+def told_already(chart: Chart, known: Collection[str] = ()) -> tuple[list[str], str] | None:
+    """Return diagnoses (none if undetermined) and treatment as told by the offline doctor; None if nothing was told.
+
+    A ``known`` name stays whole, also with a comma in it ("Chronic myeloid leukemia, chronic phase").
+    """
     language = chart.presentation.language
     doctor, physician = load_words("consultation/words", language)["doctor"], load_words("clini_eval/words", language)
     wordings = (doctor["told"], doctor["concluded"], physician["physician"]["steps"][0])
@@ -153,9 +157,20 @@ def told_already(chart: Chart) -> tuple[list[str], str] | None:
             if turn.speaker == "doctor" and (match := told.fullmatch(turn.text)):
                 said = match.groupdict()
                 names = said.get("diagnosis", said.get("disease", ""))
-                listed = [names] if is_undetermined(names, language) else names.split(mark("listed", language))
+                listed = (
+                    [names] if is_undetermined(names, language) else _listed(names, mark("listed", language), known)
+                )
                 return listed if names else [], said.get("treatment", "")
     return None
+
+
+def _listed(text: str, comma: str, known: Collection[str]) -> list[str]:
+    parts, names = text.split(comma), []
+    while parts:
+        whole = next((n for n in range(len(parts), 1, -1) if comma.join(parts[:n]) in known), 1)
+        names.append(comma.join(parts[:whole]))
+        parts = parts[whole:]
+    return names
 
 
 reporter = Role("doctor", "report", "consultation/report", FinalReport, offline=report_by_neighbours)

@@ -16,6 +16,7 @@ from prompts import mark, with_full_stop
 
 _LONGEST = 500  # characters
 _TISSUE, _GENERAL = "Pathological Examination", PHYSICAL_ITEMS.names[0]
+_ALONE = re.compile(r"((?:^|[.;] )[A-Za-z-]+);(?= )")
 _PART_END = re.compile(r";(?![^()]*\))")  # not within "(hemoglobin 8 g/dL; platelets normal)"
 _HEADINGS = re.compile(r"^(?:[^:：;.。,，(（]{1,60}[:：](?!\d))+\s*")
 _PATTERNS = patterns("nodes.offline", "patterns")
@@ -46,7 +47,9 @@ def basis_of(names: Sequence[str], chart: Chart) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    return [part.strip() for sentence in sentences(text) for part in _PART_END.split(sentence) if part.strip()]
+    """Return the parts of a report; a word alone ("Soft; spleen at 4 cm") is none, and goes with the next."""
+    parts = (part.strip() for sentence in sentences(_ALONE.sub(r"\1,", text)) for part in _PART_END.split(sentence))
+    return [part for part in parts if part]
 
 
 def _ended(texts: Iterable[str], language: Language) -> list[str]:

@@ -7,6 +7,7 @@ from nodes.offline.record_answers import tells_diagnosis
 from nodes.state.chart import Presentation, Turn, heard_by
 from nodes.workflow.stages import read_chart
 from prompts import load_words, mark
+from retrieval import Neighbour, RememberedCase
 from tests.graphs.scripting import findings
 
 
@@ -69,6 +70,20 @@ def test_offline_the_disease_that_the_patient_was_told_to_have_is_the_one_report
     for words in (told, concluded, suspected):
         found = report([*DIALOGUE, Turn(speaker="doctor", text=words)], presentation=door)
         assert found.diagnosis == ["gout"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_offline_a_known_name_with_a_comma_in_it_is_one_diagnosis(language: Any) -> None:
+    comma = mark("listed", language)
+    name = comma.join(("chronic myeloid leukemia", "chronic phase"))
+    told = load_words("consultation/words", language)["doctor"]["told"]
+    words = told.format(diagnosis=comma.join(("gout", name)), treatment="rest")
+    door = Presentation(language=language, chief_complaint="A cough.")
+    dialogue = [*DIALOGUE, Turn(speaker="doctor", text=words)]
+    chart = read_chart(findings(dialogue=dialogue, presentation=door), "treatment", None)
+    known = Neighbour(RememberedCase(id="a", verified=True, diagnosis=[name]), 0.1)
+    assert report_by_neighbours(ReportView(chart=chart, neighbours=[known])).diagnosis == ["gout", name]
+    assert report_by_neighbours(ReportView(chart=chart, neighbours=[])).diagnosis == ["gout", *name.split(comma)]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

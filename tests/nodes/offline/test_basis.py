@@ -99,6 +99,11 @@ def test_what_semicolons_part_is_weighed_part_by_part_but_not_within_brackets() 
     )
 
 
+def test_a_word_alone_is_no_part_of_a_basis() -> None:
+    told = chart("I feel full.", {"Abdominal Examination": "Soft; spleen palpable 4 cm below the margin."})
+    assert basis_of(["?"], told) == "I feel full. Soft, spleen palpable 4 cm below the margin."
+
+
 @pytest.mark.parametrize(
     ("language", "long"), [("en", "A shadow, " * 60 + "a mass."), ("zh", "片状影，" * 200 + "肿块。")]
 )
