@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cases.vocabulary import normalise, patterns
 
+_NEW_SENTENCE = re.compile(r"[.;!。\n]")
 _NUMBER = re.compile(r"[(\[]?\s*([0-9]{1,2})(?![0-9])")
 _PATTERNS = patterns("scoring.aie", "letters")
 _LONGEST_NAME = 2_000  # characters of a text that may be an option's name beside a letter
@@ -24,7 +25,7 @@ def chosen_letter(text: str | None, options: Mapping[str, str | None]) -> str | 
     """
     folded = unicodedata.normalize("NFKC", text or "")
     folded = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")  # zero-width characters
-    folded = re.sub(r"[*_`#\"${}“”「」『』]|\\(?:boxed|text(?:bf)?|mathbf)|</?\w+>", "", folded).strip(" \t\n\r'‘’")
+    folded = re.sub(r"[*_`#\"${}“”「」『』【】]|\\(?:boxed|text(?:bf)?|mathbf)|</?\w+>", "", folded).strip(" \t\n\r'‘’")
     lead = _PATTERNS["leads"].match(folded)
     rest = folded[lead.end() :] if lead else folded
     named = [key for key, name in options.items() if name and _alike(rest, name, key)]
@@ -54,9 +55,17 @@ def _stated_letters(text: str) -> set[str]:
     for match in _PATTERNS["said"].finditer(text):
         before = text[max(0, match.start() - _NEAR) : match.start()]
         if not _PATTERNS["denied"].search(before) and not _PATTERNS["taken_back"].match(text, match.end()):
-            another = _PATTERNS["another"].match(text, match.end())
-            found |= {match[1].upper(), *([another[1]] if another else [])}
+            another = _another(text, match.end(), match.end())
+            found |= {match[1].upper(), *([another] if another else [])}
     return found
+
+
+def _another(text: str, letter_end: int, start: int) -> str | None:
+    """Return the letter with which a text goes on behind an answer, unless a sentence denies it (``B. A is wrong``)."""
+    found = _PATTERNS["another"].match(text, start)
+    if found and _NEW_SENTENCE.search(text[letter_end : found.start(1)]):
+        return None if _PATTERNS["taken_back"].match(text, found.end()) else found[1]
+    return found[1] if found else None
 
 
 def _number(text: str, options: Mapping[str, str | None]) -> str | None:
@@ -75,7 +84,7 @@ def _opening(text: str, options: Mapping[str, str | None], *, led: bool) -> str 
     name = options.get(letter)
     if name and normalise(rest) == normalise(name):  # which may begin with a letter: "A. T-cell lymphoma"
         return letter
-    if ((another := _PATTERNS["another"].match(rest)) and another[1] != letter) or _PATTERNS["taken_back"].match(rest):
+    if _another(text, found.end(2), found.end()) not in (None, letter) or _PATTERNS["taken_back"].match(rest):
         return None
     others = [normalise(name) for key, name in options.items() if name and key != letter]
     if normalise(rest) in others or any(len(name) > 1 and normalise(text).startswith(name) for name in others):

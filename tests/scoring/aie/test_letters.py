@@ -17,6 +17,10 @@ OPTIONS = {"A": "Cold", "B": "Bacterial pneumonia", "C": "Asthma", "D": "胃炎"
      "B\n\nBecause of the consolidation.", "\\boxed{B}", "$B$", "<answer>B</answer>", "B is correct",
      "The answer should be B.", "B is the most likely.", "I think it's B.", "It is B", "B正确", "B选项是对的。",
      "我认为是B", "最可能的诊断是B",
+     "Answer: B\n\nA 45-year-old man with a fever", "B, I think", "B. I chose it for the fever.",
+     "Answer: B\nI'm sure", "【答案】B", "结论：B", "I'd go with B.", "答案：B。A不符合",
+     "B. A is wrong", "The answer is B.\n\nOption A (cold) is less likely.", "Answer: B. Option C doesn't fit.",
+     "Answer: B. Option A (cold) does not explain the fever, and option C is also unlikely.",
      "'B'", "「B」", "“B”", "B！", "Answer - B", "$\\boxed{\\text{B}}$", '{"answer": "B"}'],
 )  # fmt: skip
 def test_a_letter_is_read_however_it_is_written(text: str) -> None:
@@ -33,7 +37,9 @@ def test_a_letter_is_read_however_it_is_written(text: str) -> None:
      "最可能是B族维生素缺乏", "最可能是A型流感", "我不认为最可能是B选项",
      "不能选B", "不应该选择B选项", "别选B", "没有选B", "应排除选项B", "B选项是错的", "B项有误", "No, not option B",
      "I would not pick B", "Don't choose B", "不推荐选B", "我排除了选项B", "选B是不对的", "选B欠妥",
-     "Option B must be wrong", "B\nC", "B is correctly excluded", "It is a pity", "B or\nC", "It's not B"],
+     "Option B must be wrong", "B\nC", "B is correctly excluded", "It is a pity", "B or\nC", "It's not B",
+     "B, A", "B or A is right", "B and A", "The answer is B or A", "Option B is less likely",
+     "B、C不正确", "B, C is wrong", "I would not go with B", "A、B均不对"],
 )  # fmt: skip
 def test_what_chooses_no_option_or_several_is_no_answer(text: str | None) -> None:
     assert chosen_letter(text, OPTIONS) is None
@@ -62,7 +68,8 @@ NAMES = {"A": "Gout", "B": "Bacterial pneumonia", "C": "E. coli infection", "D":
 @pytest.mark.parametrize(
     ("text", "chosen"),
     [("B-cell lymphoma", "D"), ("Diagnosis: B-cell lymphoma.", "D"), ("B-Cell lymphoma, diffuse", None),
-     ("B细胞淋巴瘤", "E"), ("诊断是B细胞淋巴瘤。", "E"), ("诊断：B型流感", None), ("Answer: A-V block", None),
+     ("B细胞淋巴瘤", "E"), ("诊断是B细胞淋巴瘤。", "E"), ("诊断：B型流感", None),
+     ("最可能的诊断是B 细胞淋巴瘤", "E"), ("选B 型流感", None), ("Answer: A-V block", None),
      ("E. coli infection", "C"), ("The answer is E. coli infection.", "C"), ("E. coli infection is likely", None),
      ("B-Bacterial pneumonia", "B"), ("B - it fits best", "B"), ("E. B细胞淋巴瘤", "E"), ("C. E. coli infection", "C")],
 )  # fmt: skip
