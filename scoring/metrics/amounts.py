@@ -11,25 +11,35 @@ from cases.vocabulary import data_file
 
 
 class Amount(NamedTuple):
-    """A number with its unit as a text has it, and how much that is of what, where its unit can be converted."""
+    """A number with its unit as a text has it, per what time, and how much that is of what."""
 
     number: str
     unit: str
+    per: str  # "" if the text does not say
     measure: tuple[str, str] | None
     words: str
 
 
 def told_otherwise(text: str, report: str) -> frozenset[str]:
-    """Return the numbers of a text of which a report says something else: in other units alone, or how often.
+    """Return the numbers of a text of which a report says something else: in or per another unit alone, or how often.
 
-    A number without a unit in either text is in no other one. Nothing is converted: 0.5 g is another number than
-    500 mg, unless the text is written :func:`as_in` the report. "Twice daily" is told otherwise by a report that only
-    has "three times daily", and not by one that does not say how often.
+    A number without a unit in either text is in no other one, nor one without a time: 500 mg may be 500 mg/day, and
+    500 mg/day is not 500 mg per dose. Nothing is converted: 0.5 g is another number than 500 mg, unless the text is
+    written :func:`as_in` the report. "Twice daily" is told otherwise by a report that only has "three times daily" or
+    "twice weekly", and not by one that does not say how often.
     """
-    known, often = amounts(report), _how_often(report)
+    known, rates, often = amounts(report), _rates(report), _how_often(report)
     in_other_units = {number for number, units in amounts(text).items() if not units & known.get(number, units)}
-    at_other_times = (counts for per, counts in _how_often(text).items() if counts.isdisjoint(often.get(per, counts)))
-    return frozenset(in_other_units.union(*at_other_times))
+    per_other_times = {
+        number for (number, unit), times in _rates(text).items() if times.isdisjoint(rates.get((number, unit), times))
+    }
+    anywhere: frozenset[str] = frozenset().union(*often.values())
+    at_other_times = (
+        counts
+        for per, counts in _how_often(text).items()
+        if (counts.isdisjoint(often[per]) if per in often else counts <= anywhere)
+    )
+    return frozenset((in_other_units | per_other_times).union(*at_other_times))
 
 
 def as_in(text: str, report: str) -> str:
@@ -46,7 +56,11 @@ def as_in(text: str, report: str) -> str:
         for amount in _read(text)
         if amount.measure in words and (amount.number, amount.unit) not in as_written
     }
-    return _amount().sub(lambda found: other.get(found[0], found[0]), _folded(text)) if other else text
+
+    def rewritten(found: re.Match[str]) -> str:
+        return found[0].removesuffix(found["amount"]) + other.get(found["amount"], found["amount"])
+
+    return _amount().sub(rewritten, _folded(text)) if other else text
 
 
 @lru_cache(maxsize=1 << 14)  # each text is compared with many
@@ -63,13 +77,24 @@ def _read(text: str) -> tuple[Amount, ...]:
     """Return the amounts of a text, in order."""
     read = []
     for found in _amount().finditer(_folded(text)):
-        unit, of = (_name(found[part]) for part in ("unit", "of"))
-        of = of if of in _written()["around"]["of"] else ""
+        unit, of, per = _name(found["unit"]), _name(found["of"]), _name(found["per"] or found["each"])
+        per = _written()["around"]["adverbs"].get((found["adverb"] or "").casefold(), per)
         times = (found["times"] or "").casefold()
         number = float(found["number"].replace(",", ""))
         measure = _measure(number * _written()["multiples"].get(times, 1), unit, of)
-        read.append(Amount(f"{number:.10g}", times + unit + (f"/{of}" if of else ""), measure, found[0]))
+        whole = times + unit + (f"/{of}" if of else "")
+        read.append(Amount(f"{number:.10g}", whole, per, measure, found["amount"]))
     return tuple(read)
+
+
+@lru_cache(maxsize=1 << 14)
+def _rates(text: str) -> Mapping[tuple[str, str], frozenset[str]]:
+    """Return the times of each amount that a text only has with one: {("500", "mg"): {"day"}} for 500 mg/day."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for amount in _read(text):
+        key = amount.number, amount.unit
+        found[key] = found.get(key, frozenset()) | {amount.per}
+    return {key: times for key, times in found.items() if "" not in times}
 
 
 def _measure(number: float, unit: str, of: str) -> tuple[str, str] | None:
@@ -91,18 +116,16 @@ def _factors() -> dict[str, tuple[str, float]]:
 
 @lru_cache(maxsize=1 << 14)
 def _how_often(text: str) -> Mapping[str, frozenset[str]]:
-    """Return how many times a day, a week and so on a text says that something is: {"day": {"2"}}."""
+    """Return how many times a day, in two days, a week and so on something is: {"day": {"2"}, "2 day": {"1"}}."""
     often: dict[str, frozenset[str]] = {}
     written = _written()["often"]
     folded = _folded(text)
     for per, pattern in written["per"].items():
-        counts = {
-            written["counts"].get(count.casefold(), count)
-            for form in written["forms"]
-            for count in re.findall(form.format(per=pattern), folded, re.IGNORECASE)
-        }
-        if counts:
-            often[per] = frozenset(counts)
+        for found in (each for form in written["forms"] for each in re.finditer(form.format(per=pattern), folded)):
+            count, several = found["count"].casefold(), (found["every"] or "").strip().casefold()
+            several = written["several"].get(several, several)
+            key = f"{several} {per}" if several else per
+            often[key] = often.get(key, frozenset()) | {written["counts"].get(count, count)}
     return often
 
 
@@ -125,7 +148,15 @@ def _spelled() -> dict[str, re.Pattern[str]]:
 
 @cache
 def _amount() -> re.Pattern[str]:
-    unit = f"(?:{'|'.join(_written()['units'].values())})(?![A-Za-z])"
+    around = _written()["around"]
+    unit, of, per = (
+        f"(?:{'|'.join(form for name, form in _written()['units'].items() if name in names)})(?![A-Za-z])"
+        for names in (_written()["units"], around["of"], around["per"])
+    )
     number = r"(?<![\d.,^])(?P<number>\d{1,3}+(?:,\d{3})++(?!\d)|\d++(?:\.\d++)?)"
-    times = rf"(?:(?P<times>{_written()['around']['times']})\s*)?"
-    return re.compile(rf"{number}[\s-]*{times}(?P<unit>{unit})(?:\s*(?:/|per\b)\s*(?P<of>{unit}))?", re.IGNORECASE)
+    times = rf"(?:(?P<times>{around['times']})\s*)?"
+    amount = rf"(?P<amount>{number}[\s-]*{times}(?P<unit>{unit})(?:\s*(?:/|per\b)\s*(?P<of>{of}))?)"
+    before = rf"(?:每(?P<each>{per})[口服用注射静滴\s]{{0,4}})?"
+    adverb = rf"\s+(?:once\s+)?(?P<adverb>{'|'.join(around['adverbs'])})\b"
+    after = rf"(?=(?:\s*(?:/|(?:per|an?|each|every)\b)\s*(?P<per>{per})|{adverb})?)"
+    return re.compile(f"{before}{amount}{after}", re.IGNORECASE)

@@ -16,6 +16,8 @@ from scoring.metrics.amounts import amounts, as_in, told_otherwise
         ("three weeks, a 45-year-old, 3个月", {"3": {"week", "month"}, "45": {"year"}}),
         ("ALT 40 IU/L, ALT 40 U/L", {"40": {"unit/L"}}),
         ("200万单位, 2 million units", {"200": {"万unit"}, "2": {"millionunit"}}),
+        ("BNP 90 pg/mL, TSH 2 mIU/L, 30 mg/g", {"90": {"pg/mL"}, "2": {"mU/L"}, "30": {"mg/g"}}),
+        ("每次20毫克, 5月7日, 7 doses", {"20": {"mg"}, "5": {"month"}, "7": {"time"}}),
         ("15.2×10⁹/L, L4, 1克罗恩病, 5 and 7", {}),
     ],
 )
@@ -37,6 +39,13 @@ def test_a_number_without_a_unit_is_in_no_other() -> None:
         ("two times per week", "3 times/week"),
         ("每日两次", "一日三次"),
         ("2次/日", "每天服3次"),
+        ("twice daily", "twice weekly"),
+        ("每天3次", "每周3次"),
+        ("每日一次", "隔日一次"),
+        ("once a day", "once every other day"),
+        ("once daily", "once every 3 days"),
+        ("once a day", "every other day"),
+        ("每3天1次", "每天1次"),
     ],
 )
 def test_how_often_is_told_otherwise_only_by_another_number_of_the_same_time(one: str, other: str) -> None:
@@ -48,7 +57,36 @@ def test_how_often_is_told_otherwise_only_by_another_number_of_the_same_time(one
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("500 mg/day", "500 mg per dose"),
+        ("500毫克/天", "500毫克/次"),
+        ("每次500毫克", "每天500毫克"),
+        ("100 mL/h", "100 mL per day"),
+        ("1 mg/kg/day", "1 mg/kg/dose"),
+        ("1 g/day", "1000 mg/hour"),
+        ("每天1克", "每次1000毫克"),
+        ("5 mg daily", "5 mg weekly"),
+        ("5 mg a day", "5 mg once weekly"),
+        ("90 pg/mL", "90 ng/mL"),
+        ("30 mg/g", "30 mg/mmol"),
+    ],
+)
+def test_an_amount_per_time_is_told_otherwise_by_that_amount_per_another(one: str, other: str) -> None:
+    for text, report in ((one, other), (other, one)):
+        assert told_otherwise(as_in(text, report), report)
+        assert not told_otherwise(text, text) and not told_otherwise(text, f"{one}, {other}")
+
+
+def test_an_amount_without_a_time_is_per_no_other() -> None:
+    for one, other in (("500 mg", "500 mg/day"), ("每次500毫克", "500毫克"), ("1 mg/kg", "1 mg/kg/day")):
+        assert not told_otherwise(one, other) and not told_otherwise(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
         ("0.5 g", "500 mg"),
+        ("90 pg/mL", "90 ng/L"),
+        ("2.5 mIU/L", "2.5 μIU/mL"),
         ("0.5克", "500毫克"),
         ("50 μg", "0.05 mg"),
         ("1.5 L", "1,500 mL"),
@@ -63,6 +101,11 @@ def test_an_amount_is_written_as_the_report_has_it(one: str, other: str) -> None
     assert as_in(f"It is {one}.", other) == f"It is {other}." and as_in(other, f"It is {one}.") == one
     for report in (f"{one} or {other}", "500 units", one, ""):
         assert as_in(one, report) == one
+
+
+def test_an_amount_keeps_its_time_when_written_as_the_report_has_it() -> None:
+    assert as_in("1 g/day, 每次0.5克", "1000 mg per dose, 500毫克") == "1000 mg/day, 每次500毫克"
+    assert as_in("5月7日", "1周") == "5月7日"
 
 
 def test_a_number_of_any_length_is_read() -> None:
