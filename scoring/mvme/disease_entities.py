@@ -71,7 +71,7 @@ def _each_kind(found: re.Match[str]) -> str:
 
 
 def _each_chinese_kind(found: re.Match[str]) -> str:
-    return ";".join(f"{kind}型{found[2]}" for kind in found[1] if kind in "甲乙丙丁戊")
+    return ";".join(f"{found[1]}{kind}型{found[3]}" for kind in found[2] if kind in "甲乙丙丁戊")
 
 
 def _joined(item: str, is_disease: Callable[[str], bool]) -> list[str]:
