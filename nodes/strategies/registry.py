@@ -41,9 +41,13 @@ def check_graph(kind: str, name: str, builder: object, state: type) -> StateGrap
     if not isinstance(builder, StateGraph):
         raise RegistryError(f"{kind} {name!r}: its function returns {type(builder).__name__}; expected a StateGraph")
     for key, channel in StateGraph(state).channels.items():
-        if isinstance(channel, BinaryOperatorAggregate) and builder.channels.get(key, channel) != channel:
+        if not isinstance(channel, BinaryOperatorAggregate):
+            continue
+        # Not `==`, which takes every lambda for equal, and fails for a partial.
+        if getattr(builder.channels.get(key, channel), "operator", None) is not channel.operator:
             raise RegistryError(
-                f"{kind} {name!r}: its state has {key!r} of another type than {state.__name__}; rename it"
+                f"{kind} {name!r}: its state declares {key!r} otherwise than wr.{state.__name__}; rename it, or "
+                "inherit it from there"
             )
     try:
         return builder.validate()
@@ -68,7 +72,9 @@ def strategy(name: str) -> Callable[[Build], Build]:
     def register(build: Build) -> Build:
         check_function("strategy", name, build, "stage")
         check_graph("strategy", name, build(DIAGNOSIS), StageState)
-        for stage in STAGES.values():
+        # Ours declare their roles when they are imported; every command would wait for their graphs.
+        others = () if build.__module__.startswith("graphs.") else [*STAGES.values()]
+        for stage in (one for one in others if one is not DIAGNOSIS):
             with suppress(Exception, SystemExit):  # told, with the stage, when a graph is built for it
                 build(stage)
         return STRATEGIES.add(name, build, build)

@@ -1,8 +1,11 @@
-from collections.abc import Iterator
-from typing import Any
+import operator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, Required
 
 import pytest
 from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
 
 from cases.registry import RegistryError
 from graphs.clinical_workflow import build_clinical_workflow, clinical_workflow_by
@@ -10,6 +13,7 @@ from graphs.decision import decision_by
 from graphs.patient_turn import patient_turn_of
 from llm import Role, role
 from llm.specs import check_models
+from llm.trace import Trace, merge_traces
 from nodes.asking import case_view
 from nodes.context import Context
 from nodes.offline.votes import decision_of
@@ -61,19 +65,44 @@ def run(**context: Any) -> dict[str, Any]:
     return result
 
 
-class OwnState(StageState, total=False):
-    opinions: list[str]  # type: ignore[misc]
-    laps: int
+def alone(state: Any) -> Any:
+    """Return a function that builds a graph with this state."""
+
+    def build(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        return StateGraph(state).add_node("decide", lambda state: {}).add_edge(START, "decide")
+
+    return build
 
 
 @pytest.mark.usefixtures("own")
-def test_a_strategy_whose_state_has_a_key_of_ours_for_something_else_is_refused_by_the_key() -> None:
-    def build(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
-        return StateGraph(OwnState).add_node("decide", lambda state: {}).add_edge(START, "decide")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list[str],
+        Annotated[list[str], operator.add],
+        Annotated[list[str], lambda left, right: left + right],
+        Annotated[list[str], partial(operator.add)],
+    ],
+)
+def test_a_strategy_whose_state_has_a_key_of_ours_for_something_else_is_refused_by_the_key(kind: Any) -> None:
+    told = "strategy 'shares': its state declares 'opinions' otherwise than wr.StageState; rename it, or inherit it"
+    for total in (True, False):
+        with pytest.raises(RegistryError, match=told):
+            strategy("shares")(alone(TypedDict("OwnState", {"opinions": kind, "laps": int}, total=total)))  # type: ignore[operator]
 
-    told = "strategy 'shares': its state has 'opinions' of another type than StageState; rename it"
-    with pytest.raises(RegistryError, match=told):
-        strategy("shares")(build)
+
+@pytest.mark.usefixtures("own")
+def test_a_state_may_repeat_our_reducers_and_read_our_keys() -> None:
+    class OwnState(TypedDict, total=False):
+        trace: Required[Annotated[Trace, merge_traces]]
+        dialogue: Sequence[Turn]
+        laps: int
+
+    class Inherited(StageState, total=False):
+        opinions_of_mine: Annotated[list[str], operator.add]
+
+    strategy("repeats")(alone(OwnState))
+    strategy("inherits")(alone(Inherited))
 
 
 @pytest.mark.usefixtures("own")
@@ -81,8 +110,10 @@ def test_a_role_that_a_strategy_declares_at_one_stage_is_known_before_its_graph_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(role, "_declared", dict(role._declared))
+    built: list[str] = []
 
     def with_a_pharmacist(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        built.append(stage.name)
         if stage.name == "examination":
             raise ValueError("nobody reads pictures here")
         if stage.name == "treatment":
@@ -90,6 +121,7 @@ def test_a_role_that_a_strategy_declares_at_one_stage_is_known_before_its_graph_
         return StateGraph(StageState).add_node("decide", lambda state: {}).add_edge(START, "decide")
 
     strategy("with_a_pharmacist")(with_a_pharmacist)
+    assert sorted(built) == sorted(STAGES), "once for each"
     check_models({"pharmacist": "offline", "treatment.pharmacist": "offline"})
     with pytest.raises(RegistryError, match="'with_a_pharmacist', stage examination: ValueError: nobody reads"):
         build_clinical_workflow("with_a_pharmacist")
