@@ -80,9 +80,10 @@ async def ask(
         PromptError: the prompt cannot be rendered with this view.
         GivenError: the node that asks has not declared the role, or asks it in a thread that does not know the case.
     """
-    # It would be paid even in a rehearsal, and neither limits nor a resumed run would know of it.
+    # It would be paid even in a rehearsal, and limits and a resumed run would not know of it.
     if is_lost(settings.trace_file):
-        raise GivenError(f"the role {role.name!r} is asked in a thread of its own: start it with asyncio.to_thread")
+        remedy = "await it, or start the thread with asyncio.to_thread"
+        raise GivenError(f"the role {role.name!r} is asked in a thread of its own; {remedy}")
     if (check := may_ask.get()) is not None:
         check(role)
     spec = model_of(role.name, role.stage, settings.models, seat)

@@ -297,7 +297,7 @@ async def test_a_resumed_case_has_the_trace_of_an_uninterrupted_one(trace_file: 
     assert resumed == whole and [call.id.rpartition("/")[2] for call in resumed.calls] == places
 
 
-@pytest.mark.parametrize("way", ["ainvoke", "invoke", "invoke inside a loop"])
+@pytest.mark.parametrize("way", ["ainvoke", "invoke", "invoke inside a loop", "invoke inside another graph"])
 async def test_journal_and_meters_reach_the_nodes_of_a_graph(trace_file: Path, way: str) -> None:
     @node
     async def consult(state: Consultation, runtime: Runtime[Context]) -> dict[str, Any]:
@@ -316,6 +316,10 @@ async def test_journal_and_meters_reach_the_nodes_of_a_graph(trace_file: Path, w
                     return await graph.ainvoke({}, context=context)
                 case "invoke":
                     return await asyncio.to_thread(graph.invoke, {}, context=context)
+                case "invoke inside another graph":  # in a thread of LangGraph's
+                    outer = StateGraph(Consultation, context_schema=Context)
+                    outer.add_node("inner", lambda state: graph.invoke({}, context=context)).add_edge(START, "inner")
+                    return await outer.compile().ainvoke({}, context=context)
             return graph.invoke({}, context=context)
 
     with FakeServer(answer=good) as server:

@@ -116,7 +116,7 @@ def test_who_asks_in_a_thread_that_does_not_know_the_case_is_refused_as_its_call
     load(tmp_path, f"import asyncio\n{source}")
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy="threaded"), server, tmp_path / "out")
-    assert "the role 'lone_doctor' is asked in a thread of its own: start it with asyncio.to_thread" in said
+    assert "'lone_doctor' is asked in a thread of its own; await it, or start the thread with asyncio.to_thread" in said
 
 
 @pytest.mark.parametrize(
