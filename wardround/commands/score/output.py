@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -147,12 +148,11 @@ def show(scores: Scores, json_file: Path | None = None) -> None:
     Raises:
         OSError: a file cannot be written.
     """
-    try:
-        _print(scores)  # first: a full disk takes the file, and not what was paid for
-    finally:  # also if the reader of the output (`head`) has gone
+    with ExitStack() as then:  # also if the reader of the output (`head`) has gone, or one file finds no room
+        then.callback(scores.write)
         if json_file is not None:
-            write_json(json_file, content_of(scores))
-        scores.write()
+            then.callback(write_json, json_file, content_of(scores))
+        _print(scores)  # first: a full disk takes the files, and not what was paid for
 
 
 def content_of(scores: Scores) -> dict[str, Any]:

@@ -216,9 +216,11 @@ def test_scores_that_cannot_be_written_are_printed_all_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
+    written: list[str] = []
+    scores = Scores("mvme", "sound", 1, {"symptoms": estimate([1.0])}, write=lambda: written.append("tables"))
     with pytest.raises(OSError, match="file"):
-        show(Scores("mvme", "sound", 1, {"symptoms": estimate([1.0])}), tmp_path / "file" / "scores.json")
-    assert "symptoms" in capsys.readouterr().out
+        show(scores, tmp_path / "file" / "scores.json")
+    assert "symptoms" in capsys.readouterr().out and written, "and the other files are written"
 
 
 def test_scores_are_written_also_if_the_reader_of_the_output_has_gone(
