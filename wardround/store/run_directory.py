@@ -359,13 +359,14 @@ class RunDirectory:
             before = recorded_manifest(self.path)
         except ValueError as error:
             raise ConfigurationError(f"{error}; choose another --out") from error
-        if before is not None and ((self.path / MANIFEST).is_file() or self.has_records):
+        other = next((name for name in _AFTER_MANIFEST if (self.path / name).exists()), None)
+        if before is not None and ((self.path / MANIFEST).is_file() or self.has_records or other):
             return before
         if self.has_records:
             raise ConfigurationError(
                 f"{self.path}: has results but no {MANIFEST}; restore it from a copy, or choose another --out"
             )
-        if other := next((name for name in _AFTER_MANIFEST if (self.path / name).exists()), None):
+        if other:
             raise ConfigurationError(
                 f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another --out"
             )

@@ -330,6 +330,15 @@ def test_what_somebody_else_keeps_in_a_folder_is_not_written_over(tmp_path: Path
     assert (tmp_path / name).read_text() == "my thesis" and [one.name for one in tmp_path.iterdir()] == [name]
 
 
+def test_a_run_that_lost_its_manifest_before_its_first_result_goes_on_by_the_copy(tmp_path: Path) -> None:
+    open_once(tmp_path)
+    before = (tmp_path / "manifest.json").read_bytes()
+    (tmp_path / "checkpoints.sqlite").write_bytes(b"of the first cases")
+    (tmp_path / "manifest.json").unlink()
+    open_once(tmp_path)
+    assert (tmp_path / "manifest.json").read_bytes() == before
+
+
 def test_a_refused_run_leaves_the_manifest_and_the_lock_as_they_were(tmp_path: Path) -> None:
     open_once(tmp_path)
     before = (tmp_path / "manifest.json").read_bytes()
