@@ -110,6 +110,7 @@ HEPATITIS = TermList(
         ("Deficiency of vitamins A and D", ["Deficiency of vitamins A", "Deficiency of vitamins D"]),
         ("乙型和丙型肝炎", ["乙型肝炎", "丙型肝炎"]),
         ("甲、乙型肝炎，高血压", ["甲型肝炎", "乙型肝炎", "高血压"]),
+        ("甲型和乙型流感", ["甲型流感", "乙型流感"]),
         ("慢性乙型和丙型肝炎病毒感染伴高血压", ["慢性乙型肝炎病毒感染", "高血压", "慢性丙型肝炎病毒感染"]),
     ],
 )
