@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, TypeGuard, TypeVar, overload
 
@@ -32,6 +33,7 @@ Asks = Asked | list[Asked] | tuple[Asked, ...] | Callable[..., Any] | None
 T = TypeVar("T")
 DROPPED_SEAT = "dropped_seat"
 _READ = "__pregel_read"  # under which LangGraph hands a node the means to read the state
+_depth: ContextVar[int] = ContextVar("depth", default=0)  # how many sync calls of graphs the code is inside
 
 
 class Node(Runnable[Any, dict[str, Any]]):
@@ -228,19 +230,22 @@ def file_dropped_seat(error: AnswerError, context: Context) -> Trace:
 def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
     """Run a coroutine in the process's background event loop and wait for it.
 
-    All sync calls share this loop, and thus their connections. The caller's context variables are passed on, since
+    All sync calls share this loop, and thus their connections; those made by a node that runs in it, which blocks it,
+    have the next. The caller's context variables are passed on, since
     LangGraph keeps the running configuration in one. A caller that is interrupted (Ctrl-C) cancels the coroutine, which
     would go on asking models.
     """
     outcome: concurrent.futures.Future[dict[str, Any]] = concurrent.futures.Future()
+    depth = _depth.get()
 
     async def run() -> None:
-        try:
-            outcome.set_result(await work)
-        except BaseException as error:
-            outcome.set_exception(error)
+        with holding(_depth, depth + 1):
+            try:
+                outcome.set_result(await work)
+            except BaseException as error:
+                outcome.set_exception(error)
 
-    loop = _background_loop()
+    loop = _background_loop(depth)
     task = asyncio.run_coroutine_threadsafe(run(), loop)  # in a copy of the caller's context
     try:
         return outcome.result()
@@ -250,7 +255,7 @@ def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
 
 
 @cache
-def _background_loop() -> asyncio.AbstractEventLoop:
+def _background_loop(depth: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
 
     def run() -> None:

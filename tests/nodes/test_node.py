@@ -217,16 +217,20 @@ def test_calls_made_by_tasks_that_a_node_starts_stand_in_its_trace() -> None:
     assert {call.id[-1] for call in graph_of(both).invoke(GIVEN)["trace"].calls} == {"a", "b"}
 
 
+@WAYS
+@pytest.mark.parametrize("inside", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("hands_on", [["description"], ["description", "trace"]])
-def test_calls_of_a_graph_that_a_node_runs_stand_in_its_trace_once(hands_on: list[str]) -> None:
+async def test_calls_of_a_graph_that_a_node_runs_stand_in_its_trace_once(
+    hands_on: list[str], inside: str, how: str
+) -> None:
     inner = graph_of(condense)
 
     @node(asks=inner)
     async def around(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
-        given = await inner.ainvoke(view, context=runtime.context)
+        given = await run(inner, inside, view, context=runtime.context)
         return {key: given[key] for key in hands_on}
 
-    assert [call.role for call in graph_of(around).invoke(GIVEN)["trace"].calls] == ["refiner"]
+    assert [call.role for call in (await run(graph_of(around), how, GIVEN))["trace"].calls] == ["refiner"]
 
 
 @WAYS
