@@ -30,6 +30,7 @@ NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
 Without = Callable[[Any], dict[str, Any]]
 Asked = Role[Any] | CompiledStateGraph[Any, Any, Any, Any]  # a graph stands for the roles that it asks
 Asks = Asked | list[Asked] | tuple[Asked, ...] | Callable[..., Any] | None
+ReadAsks = Sequence[Asked] | Callable[..., Any] | None
 T = TypeVar("T")
 DROPPED_SEAT = "dropped_seat"
 _READ = "__pregel_read"  # under which LangGraph hands a node the means to read the state
@@ -42,7 +43,9 @@ class Node(Runnable[Any, dict[str, Any]]):
     The function receives only the state keys of the view that it declares, see `node`.
     """
 
-    def __init__(self, function: NodeFunction, without: Without | None = None, asks: Asks = None, **bound: Any) -> None:
+    def __init__(
+        self, function: NodeFunction, without: Without | None = None, asks: ReadAsks = None, **bound: Any
+    ) -> None:
         """Run a function with some keyword arguments fixed; ``without`` as in `member`, None if there is no group."""
         self.name = function.__name__
         self.function = function
@@ -56,9 +59,9 @@ class Node(Runnable[Any, dict[str, Any]]):
 
     def asked(self, context: Context) -> Sequence[Any] | None:
         """Return the roles and graphs that it declares to ask with these settings; None if it declares nothing."""
+        if self.asks is None or isinstance(self.asks, Sequence):
+            return self.asks
         name = self.function.__name__
-        if not _is_function(self.asks):
-            return _listed(name, self.asks)
         try:
             return _listed(name, self.asks(context, **self.bound))
         except RegistryError:
@@ -74,13 +77,12 @@ class Node(Runnable[Any, dict[str, Any]]):
         """
         if asked is None:
             return around
-        own = {(one.name, one.prompt) for one in asked if isinstance(one, Role)}
-        runs_graphs = any(isinstance(one, CompiledStateGraph) for one in asked)
 
         def check(role: Role[Any]) -> None:
+            own = ((one.name, one.prompt) for one in asked if isinstance(one, Role))
             if (role.name, role.prompt) not in own:
                 by_graph = _task_of(get_config()) != _task_of(config)
-                if not (by_graph and runs_graphs):
+                if not (by_graph and any(isinstance(one, CompiledStateGraph) for one in asked)):
                     doing, missing = ("runs a graph that asks", "the graph") if by_graph else ("asks", "it")
                     what = f"{doing} the role {role.name!r}, but does not declare {missing}"
                     raise GivenError(f"node {self.name!r} {what}: @wr.node(asks=...)")
@@ -167,12 +169,10 @@ def node(function: NodeFunction | None = None, without: Without | None = None, *
 
     if asks is None and _is_ours(function):
         asks = ()
-    if not _is_function(asks):
-        _listed(function.__name__, asks)
-    return NodeOfView(function, without, asks)
+    return NodeOfView(function, without, asks if _is_function(asks) else _listed(function.__name__, asks))
 
 
-def _listed(name: str, asks: Any) -> Sequence[Any] | None:
+def _listed(name: str, asks: Any) -> Sequence[Asked] | None:
     """Return what a node declares to ask as a list, None if it is nothing; RegistryError if it cannot be asked."""
     listed = asks if asks is None or isinstance(asks, list | tuple) else [asks]
     for one in listed or ():
