@@ -5,7 +5,7 @@ from functools import cache, lru_cache
 
 from cases.text.words import rules_of
 from cases.vocabulary import SECOND_LEVEL, data_file, patterns
-from nodes.offline.chart_signs import ADULT_FROM, carries_a_child, urgency
+from nodes.offline.chart_signs import ADULT_FROM, CHILD_FROM, carries_a_child, urgency
 from nodes.offline.places import is_told, of_organs, sites
 from nodes.state.chart import Chart
 
@@ -35,7 +35,7 @@ def admits(department: str | None, chart: Chart) -> bool:
     if years is None:
         return not for_children or _PATTERNS["of_a_child"].search(chart.patients_words) is not None
     if for_children:
-        return years < _PAEDIATRIC_UNTIL
+        return years < (CHILD_FROM if name == "Neonatology" else _PAEDIATRIC_UNTIL)
     return years >= (_OLD_FROM if "Geriatric" in name else ADULT_FROM if _is_for("adults", name) else 0)
 
 

@@ -42,12 +42,15 @@ def needed_by_site(stage: Stage, chart: Chart) -> list[str]:
 def _of_departments(chart: Chart) -> dict[str, float]:
     if carries_a_child(chart):
         return {"Obstetrics and Gynecology": SURE}
-    of_place = departments_of_the_place(chart)
+    if is_newborn(chart):
+        return {"Pediatrics": SURE}
+    of_place, is_emergency = departments_of_the_place(chart), urgency(chart) == "emergency"
     if has_few_words(chart):
         of_none = "General Medicine" if admits("General Medicine", chart) else "Pediatrics"
+        of_none = "Emergency Medicine" if is_emergency and of_none != "Pediatrics" else of_none
         return dict.fromkeys(of_place, SURE) or {of_none: SITE}
     return dict.fromkeys(of_place, _of_a_long_complaint(of_place, chart)) | (
-        {"Emergency Medicine": EMERGENCY} if urgency(chart) == "emergency" else {}
+        {"Emergency Medicine": EMERGENCY} if is_emergency else {}
     )
 
 

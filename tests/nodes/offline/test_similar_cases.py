@@ -633,7 +633,11 @@ def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(d
         ("Episode of loss of consciousness", {}, "Internal Medicine"),
         ("Sudden loss of consciousness", {}, "Emergency Medicine"),
         ("Itchy blisters in the axilla", {}, "Dermatology and Venereology"),
-        ("Respiratory distress", {"age_years": 0}, "Emergency Medicine"),
+        ("Respiratory distress", {}, "Emergency Medicine"),
+        ("Somnolence and non-responsiveness", {}, "Emergency Medicine"),
+        ("Respiratory distress", {"age_years": 0}, "Pediatrics"),
+        ("Increasing yellow discoloration of the eyes and skin", {"age_years": 0}, "Pediatrics"),
+        ("Edema, particularly around the eyes and ankles", {}, "General Medicine"),
         ("Rapid breathing", {"age_years": 3}, "Pediatrics"),
         ("Fatigue", {}, "General Medicine"),
         ("Fatigue", {"age_years": 9}, "Pediatrics"),
@@ -746,6 +750,15 @@ def test_a_newborn_comes_to_the_newborns_clinic() -> None:
         chart = chart_of(chief_complaint="My daughter does not feed.", age_years=years)
         chart = replace(chart, triage=Triage(urgency="urgent", department="Pediatrics"), referral=None)
         assert clinic in majority(Evidence(STAGES["referral.level2"], chart, near, clinics)).choices()
+
+
+def test_nobody_else_comes_to_the_newborns_clinic() -> None:
+    """A boy of two years, pale since a bloody diarrhoea, was sent there by the nearest case, a pale newborn's."""
+    near = [Neighbour(case("a", age_years=0.01, department="Pediatrics", sub_departments=["Neonatology"]), 0.9)]
+    chart = chart_of(chief_complaint="Pallor and lethargy", age_years=2.0)
+    chart = replace(chart, triage=Triage(urgency="urgent", department="Pediatrics"), referral=None)
+    evidence = Evidence(STAGES["referral.level2"], chart, near, SECOND_LEVEL["Pediatrics"].names)
+    assert "Neonatology" not in majority(evidence).choices()
 
 
 @pytest.mark.parametrize(
