@@ -4,6 +4,7 @@ The address may contain a password: it is never written, and no error repeats it
 """
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ _SCHEMES = ("postgresql://", "postgres://")
 _CONNECTIONS = 8  # per process; saving a checkpoint takes a few milliseconds
 # The saver creates indexes outside a transaction, which needs autocommit. Connecting may take ten seconds.
 _CONNECTION_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "connect_timeout": 10}
+_NO_RIGHTS = ("42501", "25006")  # SQLSTATE: what the user may not do, or nobody in a read-only database
 _SETUP_LOCK = 7_265_837_209  # an arbitrary number, the same for every process that creates the tables
 
 
@@ -51,10 +53,14 @@ async def check_postgres(url: str) -> None:
                 await asyncio.sleep(0.1)
             await AsyncPostgresSaver(connection).setup()  # closing the connection releases the lock
     except (Error, UnicodeError) as error:
+        remedy = (
+            "let its user create and write tables there (`createdb --owner USER DATABASE` makes one where it may)"
+            if getattr(error, "sqlstate", None) in _NO_RIGHTS
+            else "start the server, or correct the address (percent-encode special characters of a password there, or "
+            "give the password in PGPASSWORD or ~/.pgpass)"
+        )
         raise ConfigurationError(
-            f"run.checkpoints: the database cannot be used: {_without_password(str(error), url)}; start the server, or "
-            "correct the address (percent-encode special characters of a password there, or give the password in "
-            "PGPASSWORD or ~/.pgpass)"
+            f"run.checkpoints: the database cannot be used: {_without_password(str(error), url)}; {remedy}"
         ) from None
 
 
@@ -66,6 +72,8 @@ async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIte
     from psycopg.rows import DictRow, dict_row
     from psycopg_pool import AsyncConnectionPool
 
+    # Its warnings tell of each lost connection, with addresses in memory; ``outlasting`` says once what is the matter.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     options = {"row_factory": dict_row, **_CONNECTION_OPTIONS}
     kind = AsyncConnection[DictRow]
     pool = AsyncConnectionPool(

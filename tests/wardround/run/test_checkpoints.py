@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import psycopg
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -24,7 +25,7 @@ from tests.support.runs import IDS, calls, outcomes, run, short
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.run.checkpoints import open_sqlite, serializer
-from wardround.run.postgres import check_postgres
+from wardround.run.postgres import check_postgres, open_postgres
 from wardround.run.runner import run_experiment
 from wardround.store.durable_lines import RunStoppedError
 
@@ -213,6 +214,26 @@ def test_a_wrong_password_is_refused_and_not_told(tmp_path: Path, server: str) -
         run(kept_in(url, short()), tmp_path / "out")
     assert "salt" not in str(refused.value) and "4712" not in str(refused.value)
     assert refused.value.__cause__ is None and not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_database_where_no_tables_may_be_made_is_refused_with_what_its_user_needs(server: str) -> None:
+    url = servers.new_database(server)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE guest LOGIN")
+    for refused in (url.replace("postgres:@", "guest@"), f"{url}&options=-c%20default_transaction_read_only%3Don"):
+        with pytest.raises(ConfigurationError, match=r"; let its user create and write tables there \("):
+            asyncio.run(check_postgres(refused))
+
+
+async def test_a_database_that_is_away_is_told_of_once_and_not_with_each_lost_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with open_postgres("postgresql://127.0.0.1:1/db", serializer()) as saver:
+        pool = cast(Any, saver).conn
+        while not pool.get_stats().get("connections_errors"):  # noqa: ASYNC110  there is no event to wait for
+            await asyncio.sleep(0.01)
+    assert not caplog.records
 
 
 @pytest.mark.slow
