@@ -134,7 +134,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """
         try:
             return self._entries[name]
-        except KeyError:
+        except (KeyError, TypeError):  # or no name at all, which may have no hash
             raise RegistryError(f"unknown {self.kind} {name!r}: {nearest(name, self._entries)}") from None
 
     def __contains__(self, name: object) -> bool:

@@ -23,9 +23,9 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what is wrong. Commands print it, and exit with code 2."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: object, known: Iterable[str]) -> str:
     """Suggest the most similar known name; if none is similar, list them all, or of very many the least unlike."""
-    known = sorted(known)
+    name, known = str(name), sorted(known)
     if alike := get_close_matches(name, known, n=1):
         return f"did you mean {alike[0]!r}?"
     if len(known) <= _LISTED:
@@ -60,7 +60,7 @@ def _unknown_field(fault: "ErrorDetails", of: Any) -> str:
     for part in around:  # a number, or a key of a mapping, has no field of its own
         fields = [model.model_fields[part] for model in models if part in model.model_fields]
         models = [inner for field in fields for inner in _models_in(field.annotation)] or models
-    return f"{_UNKNOWN}{nearest(str(name), {known for model in models for known in model.model_fields})}"
+    return f"{_UNKNOWN}{nearest(name, {known for model in models for known in model.model_fields})}"
 
 
 def is_unknown_field(message: str) -> bool:

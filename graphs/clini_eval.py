@@ -3,7 +3,7 @@
 from langgraph.graph import END, START
 
 from graphs.contexts import CliniEvalContext
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from scoring.clini_eval.demonstration import CliniEvalInput, demonstrate
 from scoring.clini_eval.instructor import CliniEvalState, compare, give_points, summarise
 
@@ -19,4 +19,4 @@ builder.add_edge("compare", "give_points")
 builder.add_edge("give_points", "summarise")
 builder.add_edge("summarise", END)
 
-graph = builder.compile(name="Clini-Eval")
+graph: Graph = builder.compile(name="Clini-Eval")

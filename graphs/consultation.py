@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from graphs.contexts import ConsultationContext
 from graphs.interview import build_interview
 from graphs.recall import recall_first
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from nodes.consultation.final_report import report
 from nodes.context import Context, context_of
 from nodes.patients.systems import PATIENTS
@@ -84,4 +84,4 @@ def build_consultation(admitted: bool = False) -> StateGraph[Any, Any, Any, Any]
 
 
 builder = build_consultation()
-graph = builder.compile(name="Consultation")
+graph: Graph = builder.compile(name="Consultation")

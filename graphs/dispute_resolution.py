@@ -14,7 +14,7 @@ from graphs.contexts import DisputeResolutionContext
 from graphs.discussion import build_discussion
 from graphs.inquiry import graph as inquiry
 from graphs.interview import patients_side
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from graphs.subgraphs import seated, send
 from nodes.collaboration.exchange_of_facts import agree_on_facts, merge_facts
 from nodes.collaboration.intern import as_doctor
@@ -112,4 +112,4 @@ builder.add_edge("confirm", "agree_on_facts")
 builder.add_edge("agree_on_facts", "discuss")
 builder.add_edge("discuss", END)
 
-graph = builder.compile(name="Dispute resolution")
+graph: Graph = builder.compile(name="Dispute resolution")

@@ -4,7 +4,7 @@ from langgraph.graph import END, START
 
 from graphs.contexts import OneStepContext
 from graphs.recall import recall_first
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from nodes.consultation.final_report import report
 from nodes.state.graph_states import ClinicalInput, ConsultationState
 from nodes.workflow.admission import admit, disclose
@@ -25,4 +25,4 @@ builder.add_edge("refine", "recall")
 builder.add_edge("recall", "report")
 builder.add_edge("report", END)
 
-graph = builder.compile(name="One-step diagnosis")
+graph: Graph = builder.compile(name="One-step diagnosis")

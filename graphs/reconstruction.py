@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 
 from cases.dialogues import Dialogue
 from graphs.contexts import ReconstructionContext
-from graphs.state_graph import StateGraph
+from graphs.state_graph import Graph, StateGraph
 from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.reconstruction.dialogue_writer import WritingState, write_directly, write_section, write_whole
@@ -92,4 +92,4 @@ builder.add_edge("patient_replies", "physician_speaks")
 builder.add_conditional_edges("file_dialogue", read_or_done, {"to be read": "read_dialogue", "done": END})
 builder.add_edge("read_dialogue", END)
 
-graph = builder.compile(name="Reconstruction")
+graph: Graph = builder.compile(name="Reconstruction")

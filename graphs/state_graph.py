@@ -9,6 +9,7 @@ from llm.tracing import UNTRACED
 
 __all__ = ["Graph", "StateGraph"]
 
+# As callers see a graph: input and context may also be mappings, which it converts.
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 if TYPE_CHECKING:

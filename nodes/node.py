@@ -26,10 +26,10 @@ from llm.scopes import holding
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
 from nodes.context import Context, context_of, refuse_configurable
 
-NodeFunction = Callable[..., Awaitable[dict[str, Any]]]
+NodeFunction = Callable[..., Awaitable[Mapping[str, Any]]]
 Without = Callable[[Any], dict[str, Any]]
 Asked = Role[Any] | CompiledStateGraph[Any, Any, Any, Any]  # a graph stands for the roles that it asks
-Asks = Asked | list[Asked] | tuple[Asked, ...] | Callable[..., Any] | None
+Asks = Asked | Sequence[Asked] | Callable[..., Any] | None
 ReadAsks = Sequence[Asked] | Callable[..., Any] | None
 T = TypeVar("T")
 DROPPED_SEAT = "dropped_seat"
@@ -122,7 +122,8 @@ class Node(Runnable[Any, dict[str, Any]]):
             known = nearest(key, [name for name in state if name.isidentifier() and name[0] != "_"])
             raise GivenError(f"node {self.name!r} returned {key!r}, which the state of its graph lacks: {known}")
         tell("step_ended", step=step, seconds=time.perf_counter() - began)
-        return {**update, "trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else update
+        traced = {"trace": merge_traces(update.get("trace"), Trace(calls=tuple(calls)))} if calls else {}
+        return {**update, **traced}
 
 
 def _task_of(config: RunnableConfig) -> Any:

@@ -58,7 +58,7 @@ def _check_suite(name: str, suite: Any) -> None:
     }
     for place, (given, known) in named.items():
         if unknown := [one for one in given if one not in known]:
-            raise RegistryError(f"suite {name!r}: {place}: unknown {unknown[0]!r}: {nearest(str(unknown[0]), known)}")
+            raise RegistryError(f"suite {name!r}: {place}: unknown {unknown[0]!r}: {nearest(unknown[0], known)}")
     if taken := [column for column in (*published, *suite.means) if column.casefold() in _TAKEN]:
         raise RegistryError(f"suite {name!r}: {taken[0]!r} is a field of every result; name the column otherwise")
 

@@ -1,3 +1,4 @@
+import re
 from typing import Annotated, Any
 
 import pytest
@@ -24,6 +25,12 @@ def test_an_unknown_name_is_refused_with_the_nearest_right_one() -> None:
         colours["dark_bleu"]
     with pytest.raises(RegistryError, match="expected one of dark_blue, red"):
         colours["xyz"]
+
+
+@pytest.mark.parametrize("name", [None, 3, ["red"]])
+def test_what_is_no_name_is_refused_as_an_unknown_one(name: Any) -> None:
+    with pytest.raises(RegistryError, match=rf"unknown colour {re.escape(repr(name))}: (expected one of|did you mean)"):
+        colours[name]
 
 
 @pytest.mark.parametrize("name", ["red", "Red", "", "a b", "1st"])

@@ -2,8 +2,10 @@ import asyncio
 import os
 import signal
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import pytest
@@ -285,6 +287,13 @@ def test_what_a_node_gives_is_what_it_adds_to_the_state_or_is_refused_by_the_nod
 
     with pytest.raises(GivenError, match=f"node 'speechless' returned {type(gives).__name__}; expected"):
         graph_of(node(speechless)).invoke(GIVEN)
+
+
+def test_what_a_node_gives_may_be_any_mapping() -> None:
+    async def count(view: Words, runtime: Runtime[Context]) -> Mapping[str, Any]:
+        return MappingProxyType({"description": "3 words"})
+
+    assert graph_of(node(count)).invoke(GIVEN)["description"] == "3 words"
 
 
 def test_a_key_that_the_state_lacks_is_refused_and_not_dropped_without_a_word() -> None:

@@ -123,6 +123,15 @@ def test_a_model_object_that_cannot_be_copied_plays_a_role_of_an_experiment(tmp_
     assert ["fake-model" in name for name in summary["models"]["patient"]] == [True]
 
 
+async def test_a_model_object_is_laid_over_a_file_and_judges_a_run_again(tmp_path: Path) -> None:
+    with FakeServer() as server:
+        model = ChatOpenAI(model="fake-model", base_url=server.base_url, api_key=SecretStr("k"), max_retries=0)
+        summary = wr.run_experiment(out=tmp_path, settings={"data.limit": 1, **SHORT}, models={"general": model})
+        _, again = await wr.rescore(tmp_path, {"diagnosis_judge": model})
+    (name,) = summary["models"]["general"]
+    assert again["models"]["diagnosis_judge"] == [name] and "fake-model" in name
+
+
 def test_a_case_file_may_be_given_as_a_path(tmp_path: Path) -> None:
     wr.save_cases(wr.load_cases(split="train")[:1], tmp_path / "mine.jsonl")
     experiment = {"data": {"cases": tmp_path / "mine.jsonl"}, "workflow": SHORT}
@@ -169,6 +178,9 @@ def test_a_setting_may_be_named_from_python_as_it_may_on_the_command_line(tmp_pa
         ({"models": {"doktor": "offline"}}, "run_experiment: models: unknown role 'doktor'"),
         ({"models": {"judges": "offline"}}, "run_experiment: judges are set by settings={'judges.default': SPEC}"),
         ({"out": ""}, "out: is empty; give a folder for the run"),
+        ({"plugins": "my.py"}, "plugins = 'my.py'; expected a list, ['my.py']"),
+        ({"plugins": Path("my.py")}, "plugins = 'my.py'; expected a list, ['my.py']"),
+        ({"models": {"patient": object}}, "run_experiment: models.patient: expected a spec, such as"),
         ({"settings": {"data.cases": "builtn"}}, "builtn: file not found; did you mean 'builtin'?"),
     ],
 )

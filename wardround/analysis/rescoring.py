@@ -15,6 +15,7 @@ from cases.validation import in_a_line
 from llm import ModelSettings
 from llm.blocks import ModelBlock
 from llm.limits import Meter, metering
+from llm.model_objects import with_specs
 from llm.scopes import holding
 from llm.specs import HUMAN, check_models
 from llm.trace import Trace, collecting_calls
@@ -102,14 +103,14 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
 
 
 async def rescore(
-    path: str | Path, models: Mapping[str, str] | None = None, suite: str | None = None
+    path: str | Path, models: Mapping[str, Any] | None = None, suite: str | None = None
 ) -> tuple[list[Result], dict[str, Any]]:
     """Judge the answers of a run again: ``await wr.rescore(RUN)``, or ``asyncio.run(wr.rescore(RUN))`` in a script.
 
     Args:
         path: the run directory; it is only read.
-        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``); judges
-            without one are offline rules, whoever judged the run.
+        models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``), as specs
+            or LangChain chat models; judges without one are offline rules, whoever judged the run.
         suite: a suite other than the run's own, such as ``aie`` for a consultation that was scored by MVME.
 
     Returns:
@@ -126,7 +127,7 @@ async def rescore(
         graph = run.experiment.graph
         raise ConfigurationError(f"a run of graph {graph!r} can be scored by {', '.join(fitting)}, not by {name}")
     new_suite = SUITES[name]
-    context = await context_for(run, models or {})
+    context = await context_for(run, with_specs(models or {}))
     semaphore, before = asyncio.Semaphore(_AT_ONCE), set(judging_roles())
 
     async def score_again(result: Result) -> Result:

@@ -1,6 +1,6 @@
 """Paired differences between runs, as a data frame."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from wardround.store.recorded_run import find_runs
 from wardround.tables.differences import check_comparable, differences_table
 
 
-def compare(*runs: str | Path | Sequence[str | Path], margin: float | None = None) -> pandas.DataFrame:
+def compare(*runs: str | Path | Iterable[str | Path], margin: float | None = None) -> pandas.DataFrame:
     """Return every score of each run minus the first run's, paired over the cases that both scored.
 
     One row per later run and score, with the columns of ``wardround compare --csv``: ``run``, ``score`` (its name in

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from itertools import islice
@@ -205,7 +205,7 @@ _TYPES: dict[Any, tuple[str, str]] = {
 _BATCH_ROWS = 5000  # rows held in memory while a frame is made, or Parquet is written
 
 
-def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases") -> pandas.DataFrame:
+def to_dataframe(run: str | Path | Iterable[str | Path], level: Level = "cases") -> pandas.DataFrame:
     """Return one or several runs as a data frame, by default with one row per case and epoch.
 
     Columns of ``cases``: ``case_id``, ``epoch``, ``termination``, each score under its name (missing where unscored),
@@ -221,12 +221,14 @@ def to_dataframe(run: str | Path | Sequence[str | Path], level: Level = "cases")
         level: ``runs``, ``cases``, ``turns`` (of dialogues), ``calls`` or ``verdicts``.
 
     Raises:
-        ConfigurationError: a directory holds no run, or there is no such level.
+        ConfigurationError: a directory holds no run, the list is empty, or there is no such level.
     """
     if level not in get_args(Level):
         raise ConfigurationError(f"level: {level!r} is not one of {', '.join(get_args(Level))}")
     single = isinstance(run, str | Path)
     paths = [Path(run)] if isinstance(run, str | Path) else [Path(path) for path in run]
+    if not paths:  # of a pattern that no directory fits, perhaps
+        raise ConfigurationError("run: the list is empty; expected run directories")
     runs = find_runs(paths)
     frame = _frame(runs, level)
     with_run_column = level != "cases" or not single or [found.path for found in runs] != paths

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from llm.errors import ModelSpecError
+from llm.model_objects import with_specs
 from wardround.config.command_line import dotted
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep, check_experiment, read_experiment
@@ -18,7 +20,7 @@ def run_experiment(
     out: str | Path | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
-    models: Mapping[str, str] | None = None,
+    models: Mapping[str, Any] | None = None,
     plugins: Sequence[str | Path] = (),
 ) -> dict[str, Any]:
     """Run an experiment, as ``wardround run`` does; a run that was started in the same directory is resumed.
@@ -28,7 +30,7 @@ def run_experiment(
             offline.
         out: the run directory; ``runs/<name>-<fingerprint>`` if None.
         settings: override a file's settings, by key as in ``--set``: ``{"data.limit": 2, "feedback": "off"}``.
-        models: override a file's model map.
+        models: override a file's model map: specs, or LangChain chat models.
         plugins: loaded in addition to those that a file names.
 
     Returns:
@@ -39,12 +41,18 @@ def run_experiment(
     """
     if out == "":  # as a path it would be the working directory
         raise ConfigurationError("out: is empty; give a folder for the run, or None for one in runs/")
+    if isinstance(plugins, str | Path):  # a text would be read letter by letter
+        raise ConfigurationError(f"plugins = {str(plugins)!r}; expected a list, [{str(plugins)!r}]")
     if isinstance(experiment, Mapping):
         experiment = check_experiment(experiment)
     if not isinstance(experiment, Experiment):
         file = find_file(Path(experiment)) if experiment is not None else None
         given = {dotted(key): value for key, value in (settings or {}).items()}
-        experiment = read_experiment(file, given, models, [str(plugin) for plugin in plugins], "run_experiment")
+        try:
+            specs = with_specs(models)
+        except ModelSpecError as error:
+            raise ConfigurationError(f"run_experiment: {error}") from error
+        experiment = read_experiment(file, given, specs, [str(plugin) for plugin in plugins], "run_experiment")
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))

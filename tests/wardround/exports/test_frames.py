@@ -9,7 +9,7 @@ import pytest
 from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
 from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround import to_dataframe
-from wardround.config.experiment import Data
+from wardround.config.experiment import ConfigurationError, Data
 from wardround.store.result import Result
 
 
@@ -47,6 +47,11 @@ def test_several_runs_or_a_sweep_have_a_column_for_the_run(tmp_path: Path) -> No
 
 def test_a_run_without_results_is_an_empty_frame(tmp_path: Path) -> None:
     assert len(to_dataframe(write_run(tmp_path / "run", []))) == 0
+
+
+def test_no_directory_at_all_is_refused_and_no_frame_without_columns(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="run: the list is empty"):
+        to_dataframe(tmp_path.glob("nothing*"))
 
 
 def test_importing_the_package_imports_no_pandas() -> None:

@@ -40,7 +40,9 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
         InputError: a file or a model cannot be used.
     """
     functions = scoring_functions()
-    if (score := functions.get(suite.replace("_", "-"))) is None:
+    if isinstance(settings, str):  # a text would be read letter by letter
+        raise ConfigurationError(f"settings = {settings!r}; expected a list, [{settings!r}]")
+    if (score := functions.get(str(suite).replace("_", "-"))) is None:
         raise ConfigurationError(f"suite {suite!r}: {nearest(suite, functions)}")
     first, *known = get_type_hints(score).items()
     names = {name for name, _ in known} - {"return"}

@@ -99,6 +99,7 @@ def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tm
         ("aie", [file], {"mod": "paper"}, "mod: no option of suite 'aie': did you mean 'mode'"),
         ("aie", [file], {"mode": "papr"}, "mode: .*did you mean 'paper'"),
         ("aie", [file], {"each_round": True}, "--each-round: needs a model that chooses"),
+        ("aie", [file], {"settings": "max_tokens=800"}, r"settings = .max_tokens=800.; expected a list, \['max"),
         ("aie", [file], {"settings": ["colour=red"]}, "--set colour: does not say how a model is asked"),
         ("medchain", [file, file], {}, "suite 'medchain' takes one source"),
     ):
