@@ -26,6 +26,7 @@ from llm.retries import Patience
 from llm.role import Answer
 from llm.settings import ModelSettings
 from llm.trace import Call
+from llm.tracing import asked_of
 
 _SHOWN = 4000  # characters of an unreadable reply that are shown to its model in a repair
 _DIRECTED = "it says what it was told to do instead of doing it"
@@ -255,7 +256,8 @@ async def _reply(
 ) -> Reply:
     patience = Patience(settings.max_attempts)
     try:
-        reply = await client.ask(question, settings, patience)
+        with asked_of(call.role, call.id):
+            reply = await client.ask(question, settings, patience)
     finally:
         usage.attempts += patience.sent
         usage.input_tokens += patience.input_tokens

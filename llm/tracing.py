@@ -72,6 +72,16 @@ def enclosing_config() -> RunnableConfig:
     return var_child_runnable_config.get() or {}
 
 
+def asked_of(role: str, call: str) -> AbstractContextManager[RunnableConfig | None]:
+    """Name the role and the place of its call in the metadata of what is run inside the block.
+
+    Who watches messages or events reads there who speaks: a node may ask several roles, and several doctors at once.
+    """
+    config = enclosing_config()
+    named = {**config.get("metadata", {}), "role": role, "call": call}
+    return holding(var_child_runnable_config, {**config, "metadata": named})
+
+
 def outside_tracers(callbacks: Callbacks) -> Callbacks:
     """Return callbacks that a graph inherits from the program around it, without LangChain's tracers.
 

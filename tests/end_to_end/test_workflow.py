@@ -108,15 +108,17 @@ async def test_a_model_that_is_watched_answers_and_is_counted_as_one_that_is_not
         if watched == "messages":
             options: Any = {"stream_mode": ["messages", "values"], "subgraphs": True}
             parts: list[Any] = [part async for part in clinical_workflow.astream(given, context=context, **options)]
-            told = [part[0] for _, mode, part in parts if mode == "messages"]
+            who = [part[1] for _, mode, part in parts if mode == "messages"]
             result = parts[-1][-1]
         else:
             events: list[Any] = [event async for event in clinical_workflow.astream_events(given, context=context)]
-            told = [event["data"]["output"] for event in events if event["event"] == "on_chat_model_end"]
+            who = [event["metadata"] for event in events if event["event"] == "on_chat_model_end"]
             result = events[-1]["data"]["output"]
         assert [request.body for request in server.requests[len(asked) :]] == asked
     assert outcome(result) == outcome(alone) and result["trace"].tokens == alone["trace"].tokens > 0
-    assert len(told) == len(asked)
+    assert len(who) == len(asked)
+    assert {(one["role"], one["call"]) for one in who} == {(call.role, call.id) for call in result["trace"].calls}
+    assert all(one["langgraph_node"] for one in who), "LangGraph's own are kept"
 
 
 @pytest.mark.slow
