@@ -9,14 +9,7 @@ from typing import Any
 from scoring.case_scores import Suite
 from scoring.metrics.statistics import Estimate, estimate_columns
 from wardround.analysis.notes import FAILED_AS_WRONG
-from wardround.analysis.paired import (
-    Scores,
-    differences,
-    paired_scores,
-    scored_or_wrong,
-    spare_columns,
-    unlike,
-)
+from wardround.analysis.paired import Scores, differences, paired_scores, scored_or_wrong, spare_columns, unlike
 from wardround.config.experiment import flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, score_form, unscored_notes

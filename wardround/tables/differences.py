@@ -5,14 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scoring.metrics.statistics import INTERVALS
-from wardround.analysis.paired import (
-    Difference,
-    differences,
-    margin_of,
-    p_with_failures,
-    spare_columns,
-    unlike,
-)
+from wardround.analysis.paired import Difference, differences, margin_of, p_with_failures, spare_columns, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.contrasts import changed

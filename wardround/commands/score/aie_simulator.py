@@ -8,21 +8,13 @@ from typing import Annotated
 
 import typer
 
-from scoring.aie.simulator import (
-    beside_people,
-    replies,
-    unanswered,
-)
+from scoring.aie.simulator import beside_people, replies, unanswered
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import Definition
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.compared import cell
-from wardround.commands.score.output import (
-    ExtraTable,
-    ModeOption,
-    Scores,
-)
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, scores_of_tests
 from wardround.commands.score.transcripts import LeaveOut, names_of, read_files, without
 from wardround.tables.table import P_VALUE, as_text

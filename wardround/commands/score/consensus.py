@@ -17,16 +17,9 @@ from scoring.mvme.consensus import (
     share_in_consensus,
     share_of_end,
 )
-from scoring.mvme.transcripts import (
-    read_collaborations,
-)
+from scoring.mvme.transcripts import read_collaborations
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import (
-    ExtraTable,
-    ModeOption,
-    Scores,
-    refuse_records,
-)
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
 from wardround.commands.score.transcripts import read_files
 from wardround.printing import counted
 from wardround.store.recorded_run import find_run

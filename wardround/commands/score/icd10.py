@@ -16,13 +16,7 @@ from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import Estimate
 from scoring.mvme import disease_entities
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import (
-    ExtraTable,
-    ModeOption,
-    Scores,
-    as_wrong_table,
-    unanswered,
-)
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table, unanswered
 from wardround.commands.score.report_cases import (
     ReferenceOption,
     ReportCase,

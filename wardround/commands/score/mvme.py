@@ -15,22 +15,9 @@ from scoring.mvme import judges
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option, released_grades, score_parts
 from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades
 from scoring.mvme.suite import NOT_TO_GRADE
-from scoring.mvme.transcripts import (
-    PARTS,
-    Evaluation,
-    Part,
-    kind_of,
-    read_evaluations,
-)
+from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import (
-    ExtraTable,
-    ModeOption,
-    Scores,
-    as_wrong_table,
-    asked_of_rules,
-    unanswered,
-)
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table, asked_of_rules, unanswered
 from wardround.commands.score.report_cases import (
     ReferenceOption,
     ReportCase,

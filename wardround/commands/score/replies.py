@@ -13,17 +13,7 @@ from cases.text.record_sentences import facts_of
 from scoring.consultation import Exchange
 from scoring.metrics.samples import PERCENT, Samples, estimates
 from scoring.metrics.statistics import Estimate
-from scoring.mvme.replies import (
-    KEY,
-    QUESTIONS,
-    Key,
-    agreement,
-    exchanges,
-    human_scores,
-    labelled,
-    read_marks,
-    settle,
-)
+from scoring.mvme.replies import KEY, QUESTIONS, Key, agreement, exchanges, human_scores, labelled, read_marks, settle
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
 from wardround.analysis.rescoring import context_for
 from wardround.analysis.simulators import Trial, judge_played

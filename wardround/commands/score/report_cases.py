@@ -13,17 +13,9 @@ from cases.vocabulary import Language
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.mvme.judges import ReportParts
 from scoring.mvme.suite import COPIED
-from scoring.mvme.transcripts import (
-    PARTS,
-    Part,
-    read_references,
-    read_reports,
-    sections,
-)
+from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.output import (
-    refuse_records,
-)
+from wardround.commands.score.output import refuse_records
 from wardround.commands.score.transcripts import counts
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result

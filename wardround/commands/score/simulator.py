@@ -13,10 +13,7 @@ from llm import Role
 from llm.specs import OFFLINE
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS
-from scoring.aie.simulator import (
-    LENGTH,
-    confusion,
-)
+from scoring.aie.simulator import LENGTH, confusion
 from scoring.aie.simulator_set import Played, SimulatorItem, as_tests, misfits, read_items, shipped_files
 from scoring.aie.transcripts import ACTIONS
 from scoring.medpmc.judges import patient_judge, persona_judge
@@ -28,13 +25,7 @@ from wardround.analysis import simulators
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import RoleModels, check_known
-from wardround.commands.score.output import (
-    ExtraTable,
-    ModeOption,
-    Scores,
-    judged_by_rules,
-    refuse_records,
-)
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, judged_by_rules, refuse_records
 from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, played_runs, played_tests
 from wardround.commands.score.transcripts import LeaveOut, checked_models, read_files
 from wardround.config.command_line import parse_models

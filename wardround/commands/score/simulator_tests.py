@@ -13,12 +13,7 @@ from pydantic import AfterValidator
 from cases import Case, load_cases
 from cases.text.words import language_of
 from nodes.context import Context
-from scoring.aie.simulator import (
-    LENGTH,
-    keyword_precision,
-    replies,
-    score_simulator,
-)
+from scoring.aie.simulator import LENGTH, keyword_precision, replies, score_simulator
 from scoring.aie.transcripts import SimulatorTest, each_test, read_simulator_tests
 from scoring.metrics.samples import PERCENT, Definition, case_of, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
@@ -33,12 +28,7 @@ from wardround.analysis.simulator_tests import (
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import check_file, check_folder, out_folder
-from wardround.commands.score.output import (
-    Scores,
-    of_each,
-    refuse_records,
-    write_drawn,
-)
+from wardround.commands.score.output import Scores, of_each, refuse_records, write_drawn
 from wardround.commands.score.transcripts import counts, read_files, without
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
