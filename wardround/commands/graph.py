@@ -30,6 +30,8 @@ def graph(
 ) -> None:
     """Draw a graph, as a picture or as text. Without --out, print Mermaid text."""
     from graphs.catalogue import graph_by, graph_names
+    from wardround.commands.graph_svg import as_svg
+    from wardround.store.provenance import write_whole
 
     if out is not None and out.suffix.lower() == ".png":
         refuse(f"{out}: a picture is drawn as SVG; name a file that ends in .svg")
@@ -40,18 +42,10 @@ def graph(
         refuse(str(error))
     if out is None:
         echo(drawn.draw_mermaid())
-        return
-    if out.suffix.lower() == ".svg":
-        from wardround.commands.graph_svg import as_svg
-
-        picture = as_svg(drawn, f"The graph {name}")
+    elif out.suffix.lower() == ".svg":
+        write_whole(out, as_svg(drawn, f"The graph {name}"))
     else:
-        picture = drawn.draw_mermaid()
-    from cases.whole_files import replacing
-
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(out) as file:
-        file.write(picture.encode())
+        write_whole(out, drawn.draw_mermaid())
 
 
 def known_graphs() -> dict[str, list[str]]:

@@ -11,10 +11,7 @@ from wardround.commands.options import Cache, check_folder
 from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from cases import Case
-    from llm import ModelSettings
 
 Location = Annotated[
     str, typer.Option("--memory", help="Memory to use: 'builtin', a directory, or the URL of a Chroma server.")
@@ -71,11 +68,7 @@ def build(
     keys, unanswered = _describe_cases(cases, refiner, cache)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=len(cases))
-
-        def progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        memory = build_memory(cases, out, embedding, progress, keys)
+        memory = build_memory(cases, out, embedding, lambda done, _: bar.update(task, completed=done), keys)
     for case, reason in unanswered:
         echo(f"{case.id}: described by rule, as the refiner gave no answer ({reason})", err=True)
     echo(f"{counted(len(cases), 'case')} stored in {memory.location}")
@@ -93,10 +86,13 @@ def _describe_cases(
         return {}, []
     from nodes.workflow.case_retrieval import described, recorded_words
 
-    def describe(case: "Case", settings: "ModelSettings") -> "Awaitable[str]":
-        return described(recorded_words(case), settings, f"memory/{case.id}")
-
-    asked = ask_about(cases, ("--refiner", "refiner"), refiner, cache, describe)
+    asked = ask_about(
+        cases,
+        ("--refiner", "refiner"),
+        refiner,
+        cache,
+        lambda case, settings: described(recorded_words(case), settings, f"memory/{case.id}"),
+    )
     return {case.id: symptoms for case, symptoms in asked.answers}, asked.failures
 
 

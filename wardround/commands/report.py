@@ -36,28 +36,21 @@ def report(
 
     found, written = find_runs(runs), []
     for run in found:
-        page = report_page(run, cases)
-        written += _written(run.path / REPORT, page, is_needed=out is None)
+        page, file = report_page(run, cases), run.path / REPORT
+        try:
+            write_whole(file, page)
+            written.append(file)
+        except OSError as error:
+            if out is None:
+                raise
+            echo(f"{file}: not written ({reason(error)})", err=True)
     if out is None and len(runs) == 1 and len(found) > 1:
         out = runs[0] / REPORT
     if out is not None and len(found) > 1:
-        written.append(write_overview(found, out))
+        write_overview(found, out)
+        written.append(out)
     elif out is not None and out.resolve() != (found[0].path / REPORT).resolve():
         write_whole(out, page)
         written.append(out)
     for file in written:
         echo(f"Report: {file}")
-
-
-def _written(file: Path, page: str, is_needed: bool) -> list[Path]:
-    """Write a run's page; say so if that fails, unless nothing else would be written."""
-    from wardround.store.provenance import write_whole
-
-    try:
-        write_whole(file, page)
-    except OSError as error:
-        if is_needed:
-            raise
-        echo(f"{file}: not written ({reason(error)})", err=True)
-        return []
-    return [file]

@@ -71,7 +71,7 @@ def report_page(run: RecordedRun, shown: int = 20) -> str:
     )  # fmt: skip
 
 
-def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
+def write_overview(runs: Sequence[RecordedRun], file: Path) -> None:
     """Write a page that compares runs side by side, with links to those of their pages that exist.
 
     Raises:
@@ -96,7 +96,6 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> Path:
         },
     )  # fmt: skip
     write_whole(file, text)
-    return file
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.aie.courses import action_shares
-from scoring.aie.metrics import METRICS, data_set_language, score_aie
+from scoring.aie.metrics import METRICS, score_aie
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript
 from scoring.metrics.comparison import holm, paired_difference
@@ -276,11 +276,6 @@ def formats_table(
     note = "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both."
     name, title = "aie-figure-6b", "Right diagnoses in both formats, by examination (AIE, Figure 6b)"
     return Table(name, title, columns, rows, [note], pictures={name: figures.draw_formats})
-
-
-def language_of_all(doctors: Doctors) -> Language:
-    """Return the language of the records, which distinguishes HospitalCases (Chinese) from MedicalExam."""
-    return data_set_language(one for transcripts in doctors.values() for one in transcripts)
 
 
 def _cell(mean: float | None, se: float | None, marked: str = "") -> str | None:

@@ -12,7 +12,7 @@ from cases.vocabulary import Language
 from llm import ModelSettings
 from scoring.aie.courses import by_length, utterance_languages
 from scoring.aie.mcq import METRIC
-from scoring.aie.metrics import DISTINCT_BY_LENGTH, distinct_by_length, score_aie, unanswered
+from scoring.aie.metrics import DISTINCT_BY_LENGTH, data_set_language, distinct_by_length, score_aie, unanswered
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.correlation import spearman_over
@@ -61,7 +61,6 @@ from wardround.tables.aie import (
     actions_table,
     failed_as_wrong,
     formats_table,
-    language_of_all,
     paper_table,
     paper_tables,
     record_languages,
@@ -171,7 +170,7 @@ def aie(
 
     bounds = _bounds(path_of, runs, samples_by_doctor)
     if language or mode == "paper":
-        papers = [paper_table(samples_by_doctor, language or language_of_all(by_doctor), mode, bounds)]
+        papers = [paper_table(samples_by_doctor, language or data_set_language(dialogues), mode, bounds)]
     else:
         papers = paper_tables(samples_by_doctor, record_languages(by_doctor, runs), bounds)
         notes += [_MIXED] * (len(papers) > 1)

@@ -131,7 +131,9 @@ def simulator(
     played = run_alone(judgement.of, trial, items, patient or judgement.patient, mode)
     metrics = estimates(trial.samples, clustered=mode == "sound", ends=judgement.ends, neither=(LENGTH,))
     tables = [_judgement_table(metrics)] if judged == "medpmc" else _tracked(played or [], trial.cases)
-    notes = judged_by_rules(judgement.judges, context, trial.cases.values()) or _notes(patient)
+    notes = judged_by_rules(judgement.judges, context, trial.cases.values())
+    if not notes and patient == "medpmc":
+        notes.append("Med-PMC's tracker has no action for demands, and tracks them as advice.")
     notes += trial.unanswered
     return Scores("simulator", mode, len(trial.cases), metrics, tables, notes, failed=bool(trial.failures))
 
@@ -143,10 +145,6 @@ def _check_patient(patient: str | None, judged: Judged | None, usual: str, track
         refuse("--judged medpmc uses its own patients, medpmc and medchain; leave out --patient")
     if not tracker and (judged == "medpmc" or "tracker" not in PATIENTS[patient or usual].settings):
         refuse("--no-tracker needs a patient with a tracker: saps or medpmc")
-
-
-def _notes(patient: str | None) -> list[str]:
-    return ["Med-PMC's tracker has no action for demands, and tracks them as advice."] * (patient == "medpmc")
 
 
 def _tracked(played: Sequence[Played], cases: Mapping[str, Case]) -> list[ExtraTable]:
