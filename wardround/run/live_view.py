@@ -5,13 +5,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, Any, Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from llm.events import Watcher, watching
+from llm.events import watching
 from llm.throttle import throttles
 from wardround.printing import printable, printable_line
 
@@ -33,34 +34,27 @@ def live_view(console: Console, title: str = "", progress: Shown = "auto") -> It
             JSON.
     """
     if progress == "json":
-        with watching(_json_lines(console.file)):
+        with watching(partial(_write_event, console.file)):
             yield None
     elif console.is_terminal:
         with _Bar(console, printable(title)) as bar, watching(bar.update_from):
             yield bar
     else:
-        with watching(_plain_lines(console, printable(title))):
+        with watching(partial(_print_end, console, printable(title))):
             yield None
 
 
-def _json_lines(out: IO[str]) -> Watcher:
-    """Write every event as a line of JSON; an error of the reader does not affect the run."""
-
-    def write_event(event: dict[str, Any]) -> None:
-        with suppress(OSError, ValueError):  # a full disk, a closed pipe or file
-            out.write(json.dumps(event) + "\n")
-            out.flush()
-
-    return write_event
+def _write_event(out: IO[str], event: dict[str, Any]) -> None:
+    """Write an event as a line of JSON; an error of the reader does not affect the run."""
+    with suppress(OSError, ValueError):  # a full disk, a closed pipe or file
+        out.write(json.dumps(event) + "\n")
+        out.flush()
 
 
-def _plain_lines(console: Console, title: str) -> Watcher:
-    def print_line(event: dict[str, Any]) -> None:
-        if event["event"] == "case_ended":
-            case = f"{event['case_id']} epoch {event['epoch']}: {_ending(event)}"
-            _print_line(console, f"{title}{event['done']}/{event['total']} {case}")
-
-    return print_line
+def _print_end(console: Console, title: str, event: dict[str, Any]) -> None:
+    if event["event"] == "case_ended":
+        case = f"{event['case_id']} epoch {event['epoch']}: {_ending(event)}"
+        _print_line(console, f"{title}{event['done']}/{event['total']} {case}")
 
 
 def _print_line(console: Console, text: str) -> None:

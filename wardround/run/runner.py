@@ -67,7 +67,12 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
         with RunDirectory(out).opened(experiment, items, beside) as directory:
             finished = directory.resume(growing=context.grow != "off", retry_failed=experiment.run.retry_failed)
             context = context.model_copy(update={"run": directory.run})
-            left = [attempt for attempt in _attempts(experiment, items) if attempt.key not in finished]
+            left = [
+                Attempt(position, item, epoch)
+                for epoch in range(experiment.epochs)
+                for position, item in enumerate(items, start=epoch * len(items))
+                if (item.id, epoch) not in finished
+            ]
             if left and directory.begun_by:
                 _log.warning(
                     "%s: %s began this run; the cases that are left run with this program, whose rules may differ",
@@ -170,12 +175,6 @@ def _engine(
     from wardround.run.engines.ray import open_cluster
 
     return open_cluster(experiment, context, items)
-
-
-def _attempts(experiment: Experiment, items: Sequence[StoredItem]) -> Iterator[Attempt]:
-    for epoch in range(experiment.epochs):
-        for position, item in enumerate(items, start=epoch * len(items)):
-            yield Attempt(position, item, epoch)
 
 
 async def _remembered(context: Context, items: Sequence[StoredItem], *, opened: bool) -> dict[str, Any] | None:

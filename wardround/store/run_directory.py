@@ -43,15 +43,7 @@ from wardround.store.manifest import (
 )
 from wardround.store.provenance import write_json
 from wardround.store.result import Result, read_result
-from wardround.store.traces import (
-    differing_by_letter_case,
-    pack,
-    packed_fault,
-    plain_traces,
-    trace_name,
-    traces_in,
-    unpack,
-)
+from wardround.store.traces import differing_by_letter_case, pack, packed_fault, trace_name, traces_in, unpack
 
 _REPORT = "report.html"  # repeats the others, so it may be written anew
 _WRITTEN = (  # what we write in a run directory, as patterns
@@ -101,7 +93,7 @@ class RunDirectory:
                 self._check_manifest(manifest_of(experiment, items, beside))
                 self._recorded = {}
                 self._warn(self.mend_records(planned))
-                for file in plain_traces(self.traces):
+                for file in self.trace_files():  # of a packed one, what a kill has left beside it, if anything
                     drop_cut_line(file)
             except OSError as error:
                 raise ConfigurationError(f"{self.path}: cannot be written: {error.strerror or error}") from error

@@ -7,7 +7,7 @@ import re
 import shutil
 import unicodedata
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,17 +26,9 @@ def read_trace(file: Path) -> Trace:
 
 def traces_in(folder: Path, but: Collection[str] = ()) -> list[Path]:
     """Return the traces of a folder, each by its name when unpacked, except those with the names in ``but``."""
-    names = {file.removesuffix(".gz") for file in _listed(folder)}.difference(but)
+    listed = os.listdir(folder) if folder.is_dir() else ()
+    names = {file.removesuffix(".gz") for file in listed}.difference(but)
     return [folder / name for name in sorted(names) if name.endswith(".jsonl")]
-
-
-def plain_traces(folder: Path) -> list[Path]:
-    """Return the traces of a folder that are not packed, or left beside their packed form by a kill."""
-    return [folder / name for name in _listed(folder) if name.endswith(".jsonl")]
-
-
-def _listed(folder: Path) -> Sequence[str]:
-    return os.listdir(folder) if folder.is_dir() else ()
 
 
 def run_meter(limits: Limits, folder: Path) -> Meter:
