@@ -71,6 +71,21 @@ def check_function(kind: str, name: str, function: object, arguments: str, *also
             raise RegistryError(f"{expected}, found {what}")
 
 
+def first_annotation(function: Callable[..., Any]) -> Any:
+    """Return what a function's first parameter is annotated with; None if it has no annotation.
+
+    The others are not evaluated: they may name what is imported for type checkers only.
+
+    Raises:
+        NameError: it names what its module does not have.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    found = next((parameter.annotation for parameter in parameters), inspect.Parameter.empty)
+    if isinstance(found, str):
+        found = eval(found, getattr(inspect.unwrap(function), "__globals__", {}))
+    return None if found is inspect.Parameter.empty else found
+
+
 class Registry(Mapping[str, Entry], Generic[Entry]):
     """Entries by name, in the order of registration.
 

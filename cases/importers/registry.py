@@ -1,6 +1,5 @@
 """Importers by format name, including those of plug-ins."""
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ from cases.importers.source import Source, describe
 from cases.pictures import picture_faults
 from cases.problems import validation_problems
 from cases.readable import unreadable
-from cases.registry import Registry, check_function, check_named
+from cases.registry import Registry, check_function, check_named, first_annotation
 from cases.validation import in_a_line, line_in
 
 Importer = Callable[[Source], Iterable[Case]]
@@ -44,10 +43,9 @@ def importer(name: str) -> Callable[[Read], Read]:
 
 def _takes_an_open_source(read: Callable[..., Any]) -> bool:
     try:
-        hints = list(inspect.signature(read, eval_str=True).parameters.values())
-    except NameError:  # an annotation imported for type checkers only
+        return first_annotation(read) is Source
+    except NameError:  # a path, imported for type checkers only
         return False
-    return hints[0].annotation is Source
 
 
 def _guarded(read: Callable[[Any], Iterable[Case]], opened: bool) -> Importer:

@@ -35,6 +35,16 @@ def problems(read: Callable[[Path], Any], tmp_path: Path) -> list[str]:
     return [str(problem).removeprefix(f"{source}, ") for problem in import_cases("ward", source).errors]
 
 
+def test_a_source_is_given_also_where_what_is_returned_is_imported_for_type_checkers_alone(tmp_path: Path) -> None:
+    def read(source: Any) -> Any:
+        return [case() for _ in source.records()]
+
+    read.__annotations__.update({"source": "Source", "return": "Elsewhere"})  # as with `from __future__ import`
+    importer("ward")(read)
+    (tmp_path / "ward.jsonl").write_text("{}", "utf-8")
+    assert [found.id for found in import_cases("ward", tmp_path / "ward.jsonl").cases] == ["ward-1"]
+
+
 def test_a_function_of_a_path_is_an_importer(tmp_path: Path) -> None:
     @importer("ward")
     def read(source: Path) -> Iterable[Case]:

@@ -280,6 +280,17 @@ def test_a_function_that_can_be_no_node_is_refused_when_it_is_declared() -> None
             node(function)  # type: ignore[arg-type]
 
 
+def test_of_a_nodes_annotations_only_its_view_is_read_as_others_may_be_imported_for_type_checkers_alone() -> None:
+    async def count(view: Any, runtime: Any) -> dict[str, Any]:
+        return {"description": view["words"]}
+
+    count.__annotations__.update(view="Words", runtime="Runtime[Elsewhere]")  # as with `from __future__ import`
+    assert graph_of(node(count)).invoke({"words": "three"})["description"] == "three"
+    count.__annotations__.update(view="Elsewhere")
+    with pytest.raises(RegistryError, match=r"'count': the type .* 'Elsewhere' is not defined.*outside of `if TYPE_C"):
+        node(count)
+
+
 @pytest.mark.parametrize("gives", [None, "a word", ["a", "list"]])
 def test_what_a_node_gives_is_what_it_adds_to_the_state_or_is_refused_by_the_nodes_name(gives: Any) -> None:
     async def speechless(view: Words, runtime: Runtime[Context]) -> Any:
