@@ -173,7 +173,10 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         for home in _homes():
             if name in vars(home):
-                return vars(home)[name]
+                found = vars(home)[name]
+                if isinstance(found, type) and hasattr(found, "model_rebuild"):
+                    found.model_rebuild()  # it is built on first use, and help and notebooks would show no field
+                return found
     from cases.validation import nearest
 
     suggestion = "" if name.startswith("_") else f": {nearest(name, __all__)}"

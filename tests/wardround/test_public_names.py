@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from inspect import iscoroutinefunction, isroutine
+from inspect import iscoroutinefunction, isroutine, signature
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -24,6 +24,7 @@ import llm
 import nodes
 import scoring
 import wardround as wr
+from cases.strict import Strict
 from tests.support.fake_server import FakeServer
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.config.experiment_file import read_experiment
@@ -51,6 +52,15 @@ def test_every_public_name_is_what_type_checkers_are_told() -> None:
 def test_help_names_the_functions_that_have_to_be_awaited() -> None:
     (told,) = re.findall("Coroutines, .*: (.*)[.]", wr.__doc__ or "")
     assert re.findall("`(.*?)`", told) == [name for name in wr.__all__ if iscoroutinefunction(getattr(wr, name))]
+
+
+def test_help_and_notebooks_show_the_fields_of_a_value_before_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(Strict):
+        words: str
+
+    assert list(signature(Late).parameters) == ["data"]  # what pydantic says of a type that it has still to build
+    monkeypatch.setattr(cases, "Case", Late)
+    assert list(signature(wr.Case).parameters) == ["words"]
 
 
 def test_the_types_of_every_public_name_can_be_read() -> None:
