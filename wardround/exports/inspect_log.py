@@ -7,19 +7,34 @@ each call becomes a model event in the span of its stage, with prompt, answer, t
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
 from cases import Case
+from llm.specs import OFFLINE, WITHOUT_MODEL
 from llm.trace import Call
 from scoring.case_scores import AVERAGE
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
+
+# Providers that Inspect calls otherwise than LangChain.
+_PROVIDERS = {
+    "anthropic_bedrock": "anthropic/bedrock",
+    "azure_ai": "azureai",
+    "azure_openai": "openai/azure",
+    "bedrock_converse": "bedrock",
+    "google_anthropic_vertex": "anthropic/vertex",
+    "google_genai": "google",
+    "google_vertexai": "google/vertex",
+    "huggingface": "hf-inference-providers",
+    "mistralai": "mistral",
+    "xai": "grok",
+}
+_PROVENANCE = {"source", "licence", "dataset"}
 
 
 def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
@@ -46,8 +61,11 @@ def write_inspect_logs(runs: Sequence[RecordedRun], out: Path) -> list[Path]:
 
 
 def inspect_log(run: RecordedRun) -> Any:
-    """Return a run as an ``inspect_ai.log.EvalLog``."""
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
+    """Return a run as an ``inspect_ai.log.EvalLog``.
+
+    Its model is the doctor's (of several, the first one's); the metadata have the models of all roles.
+    """
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalRevision, EvalSpec, EvalStats
 
     cases, _ = run.known_cases()
     results = list(run.each_answered())
@@ -56,12 +74,13 @@ def inspect_log(run: RecordedRun) -> Any:
     models = {role: ",".join(names) for role, names in run.models.items()}
     started = [sample.started_at for sample in samples if sample.started_at]
     ended = [sample.completed_at for sample in samples if sample.completed_at]
-    data = experiment.data
+    data, manifest, doctor = experiment.data, run.manifest, _doctor(run)
+    git = manifest.get("git")  # of our code
     return EvalLog(
         status="success" if len(results) >= run.planned else "started",
         eval=EvalSpec(
-            eval_id=run.manifest["run"],
-            run_id=run.manifest["run"],
+            eval_id=manifest["run"],
+            run_id=manifest["run"],
             created=min(started, default=_time(0.0).isoformat()),
             task=experiment.name,
             task_id=f"{experiment.name}-{experiment.graph}",
@@ -71,10 +90,17 @@ def inspect_log(run: RecordedRun) -> Any:
                 samples=len({result.case_id for result in results}),
                 sample_ids=list(dict.fromkeys(_sample_id(result) for result in results)),
             ),
-            model=experiment.models.get("default", "offline"),
+            model=_model(run, doctor),
+            model_base_url=run.spec_of(doctor).base_url,
             config=EvalConfig(epochs=experiment.epochs),
-            packages={"wardround": version("wardround")},
-            metadata={"models": models, "configuration": run.manifest["configuration"]},
+            revision=EvalRevision(type="git", origin="", commit=git["commit"], dirty=git["changed"]) if git else None,
+            packages=run.versions,
+            metadata={
+                "models": models,
+                "configuration": manifest["configuration"],
+                "data": manifest["data"],
+                "prompts": manifest.get("prompts"),
+            },
         ),
         results=EvalResults(total_samples=run.planned, completed_samples=len(run.scored), scores=list(_means(run))),
         stats=EvalStats(
@@ -109,18 +135,19 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
         input=case.patient.chief_complaint if case else "",
         target=list(case.key.diagnosis) if case else "",
         messages=messages,
-        output=ModelOutput.from_content(run.experiment.models.get("default", "offline"), answer),
+        output=ModelOutput.from_content(_model(run, _doctor(run)), answer),
         scores={**scores, **missing},
         metadata={
             "termination": result.termination,
             "department": case.key.department if case else None,
+            "provenance": case.provenance.model_dump(include=_PROVENANCE) if case else None,
             "stages": result.stages,
             "rounds": result.rounds,
             "answers": result.answers.model_dump(mode="json") if result.answers else None,
         },
-        events=list(_events(calls)),
-        model_usage=_usage(calls, "model"),
-        role_usage=_usage(calls, "role"),
+        events=list(_events(run, calls)),
+        model_usage=_usage(calls, lambda call: _model(run, call.model)),
+        role_usage=_usage(calls, lambda call: call.role),
         started_at=_time(min(call.started for call in calls)).isoformat() if calls else None,
         completed_at=_time(max(call.started + call.seconds for call in calls)).isoformat() if calls else None,
         total_time=result.seconds,
@@ -130,12 +157,25 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
     )
 
 
+def _doctor(run: RecordedRun) -> str:
+    """Return the spec of the model that is tested: the doctor's, or else the default."""
+    return next(iter(run.models.get("doctor", ())), run.experiment.models.get("default", OFFLINE))
+
+
+def _model(run: RecordedRun, model: str) -> str:
+    """Return a model's name as Inspect writes it (``openai/gpt-4o``); rules are ``none/offline``."""
+    if model in WITHOUT_MODEL:
+        return f"none/{model}"
+    spec = run.spec_of(model)
+    return f"{_PROVIDERS.get(spec.provider, spec.provider)}/{spec.name}"
+
+
 def _sample_id(result: Result) -> str:
     """Return the case's id; a NUL would end the sample's name in the log, so that the sample was lost."""
     return result.case_id.replace("\0", "\N{SYMBOL FOR NULL}")
 
 
-def _events(calls: Sequence[Call]) -> Iterator[Any]:
+def _events(run: RecordedRun, calls: Sequence[Call]) -> Iterator[Any]:
     """Yield each call in the span of its stage."""
     from inspect_ai.event import SpanBeginEvent, SpanEndEvent
 
@@ -147,17 +187,17 @@ def _events(calls: Sequence[Call]) -> Iterator[Any]:
             id=span, span_id=span, name=stage, type="stage", timestamp=_time(start), working_start=start - run_start
         )
         for call in stage_calls:
-            yield _event(call, span, run_start)
+            yield _event(call, _model(run, call.model), span, run_start)
         yield SpanEndEvent(id=span, span_id=span, timestamp=_time(ended), working_start=ended - run_start)
 
 
-def _event(call: Call, span: str, run_start: float) -> Any:
+def _event(call: Call, model: str, span: str, run_start: float) -> Any:
     from inspect_ai.event import ModelEvent
     from inspect_ai.model import GenerateConfig, ModelOutput
 
     answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False, indent=1)
-    output = ModelOutput.from_content(call.model, "" if call.answer is None else answer, error=call.error)
-    output.usage = _usage([call], "model").get(call.model)
+    output = ModelOutput.from_content(model, "" if call.answer is None else answer, error=call.error)
+    output.usage = _usage([call], lambda call: model).get(model)
     output.time = call.seconds
     return ModelEvent(
         uuid=hashlib.sha256(f"{span}/{call.id}".encode()).hexdigest()[:22],
@@ -166,7 +206,7 @@ def _event(call: Call, span: str, run_start: float) -> Any:
         working_start=call.started - run_start,
         completed=_time(call.started + call.seconds),
         working_time=call.seconds,
-        model=call.model,
+        model=model,
         role=call.role,
         input=[_message(message) for message in call.messages or []],
         tools=[],
@@ -188,15 +228,15 @@ def _message(message: Mapping[str, Any]) -> Any:
     return kinds.get(message["role"], ChatMessageUser)(content=str(text))
 
 
-def _usage(calls: Iterable[Call], by: str) -> dict[str, Any]:
-    """Return the token usage by model or by role, without calls whose servers reported none."""
+def _usage(calls: Iterable[Call], by: Callable[[Call], str]) -> dict[str, Any]:
+    """Return the token usage by such a name, without calls whose servers reported none."""
     from inspect_ai.model import ModelUsage
 
     def used(call: Call) -> ModelUsage:
         read, written = call.input_tokens, call.output_tokens
         return ModelUsage(input_tokens=read, output_tokens=written, total_tokens=read + written, total_cost=call.cost)
 
-    return _summed((getattr(call, by), used(call)) for call in calls if not call.is_uncounted)
+    return _summed((by(call), used(call)) for call in calls if not call.is_uncounted)
 
 
 def _summed(usages: Iterable[tuple[str, Any]]) -> dict[str, Any]:

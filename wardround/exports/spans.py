@@ -13,7 +13,7 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm.specs import WITHOUT_MODEL
+from llm.specs import WITHOUT_MODEL, ModelSpec
 from llm.trace import Call
 from wardround.config.experiment import ConfigurationError
 from wardround.store.provenance import write_json_lines
@@ -24,6 +24,20 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from opentelemetry.trace import Tracer
+
+# Providers that the conventions call otherwise than LangChain.
+_PROVIDERS = {
+    "anthropic_bedrock": "aws.bedrock",
+    "azure_ai": "azure.ai.inference",
+    "azure_openai": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "bedrock_converse": "aws.bedrock",
+    "google_genai": "gcp.gemini",
+    "google_vertexai": "gcp.vertex_ai",
+    "ibm": "ibm.watsonx.ai",
+    "mistralai": "mistral_ai",
+    "xai": "x_ai",
+}
 
 
 def write_spans(runs: Sequence[RecordedRun], to: str, *, content: bool = False) -> int:
@@ -96,7 +110,8 @@ def _tracing(run: RecordedRun, case_key: str) -> "tuple[Tracer, InMemorySpanExpo
             return _id(f"{case_key}#{next(self._numbers)}", 8)
 
     exporter = InMemorySpanExporter()
-    resource = Resource({"service.name": "wardround", "wardround.run": run.name})
+    version = run.versions.get("wardround", "")
+    resource = Resource({"service.name": "wardround", "service.version": version, "wardround.run": run.name})
     provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, id_generator=Ids(), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     return provider.get_tracer("wardround"), exporter
@@ -140,19 +155,18 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
                 stage_calls = list(group)
                 open_span(stage_stack, stage, stage_calls, {"wardround.stage": stage})
                 for call in stage_calls:
-                    _call(call, content, open_span)
+                    _call(call, run.spec_of(call.model), content, open_span)
     return exporter.get_finished_spans()
 
 
-def _call(call: Call, content: bool, open_span: Any) -> None:
+def _call(call: Call, spec: ModelSpec, content: bool, open_span: Any) -> None:
     from opentelemetry.trace import SpanKind, StatusCode
 
     is_model = call.model not in WITHOUT_MODEL
-    provider, _, model = call.model.partition(":") if is_model else ("wardround", "", call.model)
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "chat" if is_model else "invoke_agent",
-        "gen_ai.provider.name": provider,
-        "gen_ai.request.model": model.partition("@")[0],
+        "gen_ai.provider.name": _PROVIDERS.get(spec.provider, spec.provider) if is_model else "wardround",
+        "gen_ai.request.model": spec.name if is_model else call.model,
         "gen_ai.agent.name": call.role,
         "wardround.call": call.id,
         "wardround.prompt": call.prompt,
@@ -176,7 +190,7 @@ def _call(call: Call, content: bool, open_span: Any) -> None:
         attributes["error.type"] = call.error.partition(":")[0]
     with ExitStack() as stack:
         kind = SpanKind.CLIENT if is_model else SpanKind.INTERNAL
-        name = f"chat {attributes['gen_ai.request.model']}" if is_model else f"invoke_agent {call.role}"
+        name = f"chat {spec.name}" if is_model else f"invoke_agent {call.role}"
         span = open_span(stack, name, [call], attributes, kind=kind)
         if call.error is not None:
             # It may quote the answer that could not be read.

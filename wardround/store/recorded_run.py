@@ -12,6 +12,8 @@ from typing import Any
 from cases import Case, CaseFileError, Problem
 from cases.files import BUILTIN
 from cases.validation import in_a_line
+from llm.blocks import block_of
+from llm.specs import ModelSpec
 from llm.trace import Call, Trace
 from nodes.context import Context
 from nodes.workflow.admission import as_played
@@ -99,9 +101,18 @@ class RecordedRun:
         return failed_as_wrong(self.results, self.suite)
 
     @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the packages that it was begun with, without those that were not installed."""
+        return {name: version for name, version in (self.manifest.get("versions") or {}).items() if version}
+
+    @property
     def models(self) -> dict[str, list[str]]:
         """The models that answered, by role."""
         return models_of(self.results)
+
+    def spec_of(self, model: str) -> ModelSpec:
+        """Return provider, name and server of a model that answered, which may be called by its block."""
+        return block_of(model, self.experiment.model).parsed
 
     @property
     def offline_roles(self) -> list[str]:

@@ -21,6 +21,8 @@ from wardround import to_dataframe
 from wardround.cli import app
 from wardround.commands.export import _write_lines
 from wardround.config.experiment import ConfigurationError, Data
+from wardround.exports.inspect_log import _doctor as doctor_of
+from wardround.exports.inspect_log import _model as in_inspect
 from wardround.store import recorded_run
 from wardround.store.traces import read_trace
 
@@ -46,6 +48,7 @@ def run(tmp_path: Path) -> Path:
             scores={"symptoms": 2.0, "diagnosis": None},
             unscored={"diagnosis": "no key"},
             answers={"dialogue": said, "report": report},
+            models={"doctor": ["openai:m"], "patient": ["offline"]},
         ),
         graded(SECOND, scores={}, termination="unparseable_answer", error="not JSON"),
     ]
@@ -189,7 +192,23 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     assert director.output.usage is None, "the server reported no tokens"
     assert first.role_usage.keys() == {"doctor", "patient"}
     assert second.error.message == "unparseable_answer: not JSON" and not second.scores
+    assert read.eval.model == "openai/m" and {*read.stats.model_usage} == {"openai/m", "none/offline"}
+    made_by = json.loads((run / "manifest.json").read_text("utf-8"))
+    assert read.eval.packages["wardround"] == made_by["versions"]["wardround"]
+    assert read.eval.metadata["prompts"] == made_by["prompts"]
+    assert first.metadata["provenance"]["licence"] == "CC0-1.0"
     assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
+
+
+def test_a_model_is_called_in_inspects_logs_as_inspect_calls_it(tmp_path: Path) -> None:
+    """With `openai:gpt-4o` and `offline`, `inspect score` refused every log."""
+    blocks = {"own": {"spec": "google_genai:gemini", "base_url": "https://h/v1"}}
+    models = {"default": "offline", "doctor": "own"}
+    path = write_run(tmp_path / "run", [graded(FIRST, models={"doctor": ["own"]})], model=blocks, models=models)
+    [run] = recorded_run.find_runs([path])
+    assert doctor_of(run) == "own" and run.spec_of("own").base_url == "https://h/v1"
+    named = {name: in_inspect(run, name) for name in ("own", "openai:a@20240620@http://h/v1", "human")}
+    assert [*named.values()] == ["google/gemini", "openai/a@20240620", "none/human"]
 
 
 def test_no_run_and_no_case_is_lost_in_inspects_logs_for_its_name(tmp_path: Path) -> None:
@@ -272,6 +291,22 @@ def test_spans_that_are_written_twice_are_the_same_to_the_times_of_the_scores(ru
     for file in files:
         export("otel", run, "-o", file)
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_spans_name_provider_and_model_behind_a_block_and_the_version_that_made_the_run(tmp_path: Path) -> None:
+    """A block's name stood as the provider, of a model without a name."""
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    block = {"model": {"own": {"spec": "mistralai:small@2409"}}, "models": {"doctor": "own"}}
+    run = write_run(tmp_path / "run", [graded(FIRST)], {(FIRST, 0): [call(model="own")]}, **block)
+    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    manifest["versions"]["wardround"] = "0.0.7"
+    (run / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    assert export("otel", run, "-o", tmp_path / "a.jsonl").exit_code == 0
+    [asked] = [span for span in spans_of(tmp_path / "a.jsonl") if span["name"].startswith("chat")]
+    told = asked["told"]
+    assert (told["gen_ai.provider.name"], told["gen_ai.request.model"]) == ("mistral_ai", "small@2409")
+    resource = json.loads((tmp_path / "a.jsonl").read_text("utf-8"))["resourceSpans"][0]["resource"]
+    assert {"key": "service.version", "value": {"stringValue": "0.0.7"}} in resource["attributes"]
 
 
 @pytest.fixture
