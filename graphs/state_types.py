@@ -43,7 +43,8 @@ def fields_of(given: Mapping[str, Any], types: Mapping[str, Any], place: str) ->
             typed[name] = _value_of(value, _adapter(types[name]))
         except ValidationError as error:
             if is_model(types[name]) and not isinstance(value, Mapping | BaseModel):
-                expected = f"expected an object with {', '.join(needed_fields(types[name]))}"
+                needed = needed_fields(types[name]) or types[name].model_fields
+                expected = f"expected an object with {', '.join(needed)}"
                 raise NotStartedError(f"{place}: {name}: {expected}, not {value!r:.60}") from None
             fault_texts = [
                 f"{'.'.join(map(str, (name, *each['loc'])))}: {each['msg']}" for each in faults(error, types[name])

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from cases.validation import InputError
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.chart import Turn
@@ -26,13 +27,13 @@ async def address(state: AddressState, runtime: Runtime[Context]) -> dict[str, A
     """Append the words to the dialogue as the doctor's turn.
 
     Raises:
-        ValueError: there are no words, or more than `LONGEST_WORDS` characters.
+        InputError: there are no words, or more than `LONGEST_WORDS` characters.
     """
     words = state.get("words", "").strip()
     if not words:
-        raise ValueError("the input needs `words`: what the doctor says to the patient")
+        raise InputError("the input needs `words`: what the doctor says to the patient")
     if len(words) > LONGEST_WORDS:
-        raise ValueError(f"words: {len(words):,} characters are too many at a time; send at most {LONGEST_WORDS:,}")
+        raise InputError(f"words: {len(words):,} characters are too many at a time; send at most {LONGEST_WORDS:,}")
     turn = Turn(speaker="doctor", text=words)
     # Said once: an input without words would say them again, as a thread keeps them.
     return {"words": "", "dialogue": [*state.get("dialogue", []), turn], "dialogue_ended": "", "opened": True}

@@ -8,6 +8,7 @@ from langgraph.channels import BinaryOperatorAggregate
 from langgraph.graph import StateGraph
 
 from cases.registry import Registry, RegistryError, check_function, check_named
+from cases.validation import InputError
 from nodes.state.stage import StageState
 from nodes.workflow.stages import DIAGNOSIS, STAGES, Stage
 
@@ -20,12 +21,12 @@ def check_built_for(built: str, asked: str) -> None:
     """Refuse a strategy setting that a graph would ignore because it was built for another strategy.
 
     Raises:
-        ValueError: they differ; says how to get the right graph, or that there is no such strategy.
+        InputError: they differ; says how to get the right graph, or that there is no such strategy.
     """
     if asked != built:
         STRATEGIES[str(asked)]
         in_studio = "clinical_workflow" if asked == "group" else f"clinical_workflow_{asked}"
-        raise ValueError(
+        raise InputError(
             f"strategy: this graph was built for {built!r}; for {asked!r}, use "
             f"wardround.build_clinical_workflow({asked!r}).compile(), or in Studio the graph {in_studio!r}"
         )

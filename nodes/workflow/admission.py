@@ -13,6 +13,7 @@ from cases.case import ExaminationRecord, PatientRecord
 from cases.impersonal import impersonal
 from cases.pictures import with_sound_pictures
 from cases.sexes import SexBoundError, with_sex
+from cases.validation import InputError
 from nodes.context import Context
 from nodes.node import node
 from nodes.patients.medpmc.personas import drawn
@@ -61,13 +62,13 @@ async def admit(
     A consultation always has a dialogue and no reference, whatever ``interactive`` and ``sequential`` say.
 
     Raises:
-        ValueError: the memory grows in an order in which the case has no position.
+        InputError: the memory grows in an order in which the case has no position.
     """
     context = runtime.context
     if strategy and "strategy" in context.model_fields_set:
         check_built_for(strategy, context.strategy)
     if context.grow == "in_order" and context.position is None:  # no remembered case would be an earlier one
-        raise ValueError(
+        raise InputError(
             "grow = 'in_order' needs `position`, the number of the case in its order, which a run sets; set it too, or "
             "grow = 'as_finished'"
         )

@@ -10,6 +10,7 @@ from typing import Any
 from cases import Case, load_cases
 from cases.readable import state_of
 from cases.validation import suggestion
+from prompts import check_language
 
 
 class UnknownCaseError(ValueError):
@@ -20,16 +21,20 @@ async def case_given(state: Mapping[str, Any], source: str) -> Case:
     """Return the case of an input: an object, JSON as from Studio, or the one of that id in the source.
 
     Raises:
-        UnknownCaseError: it is not a whole case, or as for `find_case`.
+        UnknownCaseError: it is not a whole case, or there are no prompts in its language, or as for `find_case`.
         CaseFileError: as for `find_case`.
     """
     case = state.get("case")
     if case is None:
         case = await asyncio.to_thread(find_case, state.get("case_id"), source)
     if isinstance(case, Mapping):
-        return Case.model_validate(case)
+        case = Case.model_validate(case)
     if not isinstance(case, Case):
         raise UnknownCaseError(f"case: expected a whole Case, not {case!r:.60}; an id is given as `case_id`")
+    try:
+        check_language(case.language)
+    except ValueError as error:
+        raise UnknownCaseError(f"case {case.id}: language: {error}") from None
     return case
 
 
@@ -41,9 +46,9 @@ def find_case(case_id: str | None, source: str) -> Case:
         CaseFileError: the source cannot be read.
     """
     if not case_id:
-        raise UnknownCaseError("the input needs `case` (a Case) or `case_id`")
+        raise UnknownCaseError("the input needs `case_id`, such as 'surgery-03', or `case`, a whole Case")
     if not isinstance(case_id, str):
-        raise UnknownCaseError(f"case_id: expected the id of a case, such as 'surgery-03', not {case_id!r}")
+        raise UnknownCaseError(f"case_id: expected the id of a case, such as 'surgery-03', not {case_id!r:.60}")
     return _find(case_id, source, state_of(Path(os.path.expanduser(source)))).model_copy(deep=True)
 
 
@@ -52,5 +57,5 @@ def _find(case_id: str, source: str, state: tuple[int, int] | None) -> Case:
     cases = {case.id: case for case in load_cases(source)}
     if case_id not in cases:
         hint = suggestion(case_id, cases, f"its first case is {next(iter(cases))!r}")
-        raise UnknownCaseError(f"there is no case {case_id!r} in {source}; {hint}")
+        raise UnknownCaseError(f"there is no case {case_id!r:.80} in {source}; {hint}")
     return cases[case_id]

@@ -15,6 +15,7 @@ from cases.files import BUILTIN
 from cases.validation import in_a_line, nearest
 from graphs.case_graph import CaseGraph
 from graphs.state_types import NotStartedError, fields_of, is_model, needed_fields, types_of
+from llm.errors import AskError
 from nodes.workflow.case_lookup import find_case
 
 
@@ -31,6 +32,7 @@ class ServedGraph(CaseGraph):
 
         Raises:
             NotStartedError: the input does not fit the graph, or there is nothing to resume.
+            AskError: a role got no answer; the message names the call.
         """
         config = config or {}
         for option in ("interrupt_before", "interrupt_after"):
@@ -51,8 +53,13 @@ class ServedGraph(CaseGraph):
             if input.resume is None and not input.update and not input.goto:
                 raise NotStartedError("command: expected `resume`, `update` or `goto`")
             self._check_nodes("command.goto", input.goto)
-        async for part in super().astream(input, config, **options):
-            yield part
+        try:
+            async for part in super().astream(input, config, **options):
+                yield part
+        except AskError as error:  # a client is told the message alone, without its notes
+            if error.call and len(error.args) == 1:
+                error.args = (f"{error} (at {error.call})",)
+            raise
 
     async def _goes_on(self, input: Mapping[str, Any], config: RunnableConfig, options: Mapping[str, Any]) -> bool:
         saver, asked = self._saver(config, input, options)

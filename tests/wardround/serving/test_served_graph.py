@@ -11,6 +11,7 @@ from langgraph.types import Command, Send
 from cases import Case, load_cases, save_cases
 from graphs.catalogue import served
 from graphs.state_types import NotStartedError, types_of
+from llm.errors import ModelError
 from nodes.workflow.case_lookup import UnknownCaseError
 from wardround.serving.served_graph import ServedGraph, check_context, input_of
 
@@ -151,6 +152,7 @@ async def test_an_edit_of_a_state_is_refused_by_its_field() -> None:
         ({"result": []}, "state: 'result' is not a field of it: did you mean 'results'?"),
         ({"results": "x"}, "state: results: Input should be an object"),
         ({"report": None}, "state: report: expected an object with "),
+        ({"trace": None}, "state: trace: expected an object with calls, events, not None"),
     ):
         with pytest.raises(NotStartedError, match=re.escape(said)):
             await graph.aupdate_state(config, edit)
@@ -188,3 +190,13 @@ def test_a_context_is_refused_by_its_setting_before_a_server_drops_what_is_in_no
 async def test_a_turn_is_bound_to_what_a_doctor_says_at_a_time() -> None:
     with pytest.raises(ValueError, match=r"words: 19,999 characters .* send at most 10,000"):
         await played(graph_of("patient_saps"), {"case_id": "surgery-03", "words": "Does it hurt? Yes?. " * 1000})
+
+
+async def test_who_watches_a_run_that_no_model_answers_is_told_at_which_call() -> None:
+    graph, config = graph_of("one_step"), {"configurable": {"thread_id": "one"}}
+    context: Any = {"models": {"default": "openai:away@http://127.0.0.1:9/v1"}, "retrieval": False, "max_attempts": 1}
+    with pytest.raises(ModelError) as failed:
+        async for _ in graph.astream({"case_id": "surgery-03"}, config, context=context):
+            pass
+    said = str(failed.value)
+    assert said.startswith("away: no answer after 1 request (") and said.endswith(" (at report/doctor)")
