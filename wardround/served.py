@@ -19,6 +19,7 @@ from prompts import add_prompts
 from prompts.complete import warm_up
 from wardround.plugins import VARIABLE, load_plugins
 from wardround.serving.allowed import REACHING, allowed
+from wardround.serving.mended import mend
 from wardround.serving.quiet import keep_log_short
 from wardround.serving.served_graph import ServedGraph, check_context
 
@@ -135,4 +136,5 @@ GRAPHS = {name: _served(one.build()) for name, one in served().items()}
 globals().update({name: _per_request(name, graph) for name, graph in GRAPHS.items()})
 
 keep_log_short()
+mend()
 warm_up()  # load now: a server must not block on disk reads during a run

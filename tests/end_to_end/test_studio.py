@@ -323,6 +323,25 @@ def test_an_answer_without_a_context_goes_on_with_the_settings_of_the_run_that_a
         assert task["interrupts"][0]["value"]["role"] == "doctor"
 
 
+def test_an_earlier_version_of_an_assistant_runs_with_its_own_settings(client: Any) -> None:
+    made = client.assistants.create("consultation", context={"max_turns": 1, "retrieval": False})["assistant_id"]
+    client.assistants.update(made, context={"max_turns": 3})
+    for version, turns in ((2, 3), (1, 1), (2, 3)):
+        client.assistants.set_latest(made, version)
+        said = client.runs.wait(None, made, input={"case_id": "surgery-03"}, raise_error=True)["dialogue"]
+        assert [turn["speaker"] for turn in said].count("doctor") == turns, version
+    client.assistants.delete(made)
+
+
+def test_a_copy_of_a_thread_goes_on_where_the_thread_waits(client: Any, thread: str) -> None:
+    context = {"models": {"default": "offline", "doctor": "human"}, "max_turns": 3, "patient": "saps"}
+    client.runs.wait(thread, "consultation", input={"case_id": "surgery-03"}, context=context, raise_error=True)
+    copied = client.threads.copy(thread)["thread_id"]
+    for one in (copied, thread):
+        asked = client.runs.wait(one, "consultation", command={"resume": "Where does it hurt?"}, raise_error=True)
+        assert "Where does it hurt?" in asked["__interrupt__"][0]["value"]["messages"][-1]["content"]
+
+
 def test_a_second_case_on_a_thread_is_played_as_on_a_thread_of_its_own(client: Any, thread: str) -> None:
     other = str(client.threads.create()["thread_id"])
     context = {"max_turns": 2, "retrieval": False}
