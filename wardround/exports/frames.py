@@ -60,17 +60,11 @@ COLUMNS: Mapping[Level, Mapping[str, Any]] = {
 def runs_of(run: RecordedRun) -> Iterator[Row]:
     """Yield the run's row: what was run, how many cases, and each mean with standard error, interval and number."""
     results = run.results
-    means = {
-        column: value
-        for name, found in run.estimates.items()
-        for column, value in (
-            (name, found.mean),
-            (f"{name}.se", found.se),
-            (f"{name}.low", found.ci95[0] if found.ci95 else None),
-            (f"{name}.high", found.ci95[1] if found.ci95 else None),
-            (f"{name}.n", found.n),
-        )
-    }
+    means: dict[str, float | None] = {}
+    for name, found in run.estimates.items():
+        low, high = found.ci95 or (None, None)
+        means |= {name: found.mean, f"{name}.se": found.se, f"{name}.low": low, f"{name}.high": high}
+        means[f"{name}.n"] = found.n
     yield {
         "run": run.name,
         "graph": run.experiment.graph,
@@ -79,7 +73,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
         "planned": run.planned,
         "attempted": len(results),
         "scored": len(run.scored),
-        "failed": len(results) - len(run.scored),
+        "failed": run.failed,
         **_used(results),
         "seconds": sum(result.seconds for result in results),
         "calls": sum(result.calls for result in results),

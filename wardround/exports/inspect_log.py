@@ -79,8 +79,8 @@ def inspect_log(run: RecordedRun) -> Any:
     return EvalLog(
         status="success" if len(results) >= run.planned else "started",
         eval=EvalSpec(
-            eval_id=manifest["run"],
-            run_id=manifest["run"],
+            eval_id=run.id,
+            run_id=run.id,
             created=min(started, default=_time(0.0).isoformat()),
             task=experiment.name,
             task_id=f"{experiment.name}-{experiment.graph}",
@@ -131,7 +131,7 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
     return EvalSample(
         id=_sample_id(result),
         epoch=result.epoch + 1,
-        uuid=hashlib.sha256(f"{run.manifest['run']}/{result.case_id}/{result.epoch}".encode()).hexdigest()[:22],
+        uuid=hashlib.sha256(f"{run.id}/{result.case_id}/{result.epoch}".encode()).hexdigest()[:22],
         input=case.patient.chief_complaint if case else "",
         target=list(case.key.diagnosis) if case else "",
         messages=messages,

@@ -42,10 +42,10 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
     name = run.experiment.name
     experiment = client.get_experiment_by_name(name)
     key = experiment.experiment_id if experiment else client.create_experiment(name, artifacts and artifacts.as_uri())
-    for earlier in client.search_runs([key], f"tags.`{_TAG}` = '{run.manifest['run']}'"):
+    for earlier in client.search_runs([key], f"tags.`{_TAG}` = '{run.id}'"):
         client.delete_run(earlier.info.run_id)
     started, ended = _first_and_last(run)
-    run_id = client.create_run(key, started, {_TAG: run.manifest["run"]}, run.name).info.run_id
+    run_id = client.create_run(key, started, {_TAG: run.id}, run.name).info.run_id
     for setting, value in flat(run.manifest["configuration"]).items():
         if value not in (None, []):
             client.log_param(run_id, setting, value)

@@ -120,7 +120,7 @@ def _tracing(run: RecordedRun, case_key: str) -> "tuple[Tracer, InMemorySpanExpo
 def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["ReadableSpan"]:
     from opentelemetry import trace
 
-    tracer, exporter = _tracing(run, f"{run.manifest['run']}/{result.case_id}/{result.epoch}")
+    tracer, exporter = _tracing(run, f"{run.id}/{result.case_id}/{result.epoch}")
     calls = run.trace(result).calls
 
     def open_span(

@@ -24,7 +24,6 @@ from wardround.report.sankey import error_flows
 from wardround.report.trace_findings import TraceFindings
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun
-from wardround.store.result import Result
 from wardround.tables.drawing import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.models import roles_table
@@ -50,7 +49,8 @@ def report_page(run: RecordedRun, shown: int = 20) -> str:
         findings.add(file.stem, calls)
     files = {run.trace_file(*result.key).stem: result.key for result in run.results}
     anchors = {one.result.key: one.anchor for one in sections}
-    listed = _listed(run.results)
+    # Failed cases are never crowded out by others.
+    listed = sorted(sorted(run.results, key=attrgetter("scored"))[:_LISTED_CASES], key=attrgetter("key"))
     return environment().get_template("run.html.jinja").render(
         run=run,
         configuration=json.dumps(run.manifest["configuration"], ensure_ascii=False, indent=2),
@@ -66,7 +66,6 @@ def report_page(run: RecordedRun, shown: int = 20) -> str:
         titles=run.suite.titles,
         anchors=anchors,
         sections=sections,
-        failed=run.failed,
         key_problem=key_problem,
     )  # fmt: skip
 
@@ -151,11 +150,6 @@ def _case_sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str
         case_section(run, result, cases.get(result.case_id), f"case-{number}")
         for number, result in enumerate(chosen_results, start=1)
     ], problem
-
-
-def _listed(results: Sequence[Result]) -> list[Result]:
-    """Return the cases listed in the page's table; failed cases are never crowded out by others."""
-    return sorted(sorted(results, key=attrgetter("scored"))[:_LISTED_CASES], key=attrgetter("key"))
 
 
 def one_run_tables(run: RecordedRun) -> list[Table]:
