@@ -30,18 +30,8 @@ from wardround.store.result import Result
 
 _AT_ONCE = 8
 _KEPT_SETTINGS = {
-    "language",
-    "temperature",
-    "seed",
-    "timeout",
-    "max_attempts",
-    "max_connections",
-    "max_tokens",
-    "prices",
-    "model",
-    "patient",
-    "send_pictures",
-    "pictures_in_dialogue",
+    *("language", "temperature", "seed", "timeout", "max_attempts", "max_connections", "max_tokens", "prices", "model"),
+    *("patient", "send_pictures", "pictures_in_dialogue"),
 }
 
 

@@ -22,7 +22,7 @@ from nodes.state.chart import Picture, Turn, heard_by
 from wardround.config.experiment import ConfigurationError
 from wardround.run.checkpoints import damaged_threads, has_begun, saving, serializer, sqlite_fault
 from wardround.store.durable_lines import only_writer, writing
-from wardround.store.provenance import write_whole
+from wardround.store.provenance import write_json
 
 Seat = Literal["doctor", "patient"]
 _CHECKPOINTS = "checkpoints.sqlite"  # holds what the person said, which the trace does not
@@ -122,7 +122,7 @@ def open_session(case: Case, seat: Seat, context: Context, directory: Path) -> I
             if file.exists():
                 _compare(json.loads(unpiped(file).read_text("utf-8")), outline, directory)
             else:
-                write_whole(file, json.dumps(outline, ensure_ascii=False, indent=1))
+                write_json(file, outline)
             _refuse_damaged(directory)
             connection = sqlite3.connect(directory / _CHECKPOINTS, check_same_thread=False)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError, sqlite3.Error) as error:

@@ -25,13 +25,7 @@ MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 
 _PACKAGES = (
-    "wardround",
-    "langgraph",
-    "langchain-core",
-    "langchain-openai",
-    "chromadb",
-    "sentence-transformers",
-    "pydantic",
+    *("wardround", "langgraph", "langchain-core", "langchain-openai", "chromadb", "sentence-transformers", "pydantic"),
 )
 _CHANGES_LISTED = 12  # of a configuration, in a message
 _SCORE_AGAIN = " How a changed metric scores what is recorded: docs/doors/metric.md."

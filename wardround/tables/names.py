@@ -1,26 +1,9 @@
 """The names of the tables, in a module light enough to check them before a run."""
 
 TABLE_NAMES = (
-    "scores",
-    "icd10",
-    "orders",
-    "error_types",
-    "dialogues",
-    "consensus",
-    "error_propagation",
-    "learning_curve",
-    "information",
-    "contrasts",
-    "ends",
-    "roles",
-    "models",
-    "leakage",
-    "aie",
-    "actions",
-    "simulators",
-    "medpmc",
-    "personas",
-    "leaves",
+    *("scores", "icd10", "orders", "error_types", "dialogues", "consensus", "error_propagation", "learning_curve"),
+    *("information", "contrasts", "ends", "roles", "models", "leakage", "aie", "actions", "simulators", "medpmc"),
+    *("personas", "leaves"),
 )
 
 # Made only on request: they open a memory, or apply to few runs.
