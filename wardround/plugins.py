@@ -79,12 +79,11 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
     with registering(f"plug-in {name}") as additions, _mark_importing(source):
         module = _import(source, str(name))
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
-        if not added and module.__name__ not in modules:
-            del sys.modules[module.__name__]
-            raise PluginError(
-                f"plug-in {name}: it registers nothing; docs/extending.md describes what a plug-in can add"
-            )
         try:
+            if not added and module.__name__ not in modules:
+                raise PluginError(
+                    f"plug-in {name}: it registers nothing; docs/extending.md describes what a plug-in can add"
+                )
             _check_stages(str(name), roles, declared_roles())
         except PluginError:
             sys.modules.pop(module.__name__, None)
