@@ -47,11 +47,11 @@ async def open_cluster(
     _check_memory(context)
     with connected(experiment.run.address) as ray:
         at_once = experiment.run.concurrency
-        idle = _idle_for((experiment.plugins, experiment.prompts))
+        idle = _idle_for((experiment.plugins, experiment.prompts), ray)
         cores = int(ray.available_resources().get("CPU", 0)) + len(idle)
         size = max(1, min(at_once, cores, len(items) * experiment.epochs))
         share = context.model_copy(update={"max_connections": max(1, context.max_connections // size)})
-        crew = _Crew(experiment, share, _start_writer(ray))
+        crew = _Crew(ray, experiment, share)
         try:
             crew.workers = [await crew.take_up(idle) for _ in range(size)]
             await _check_workers(crew.workers, items, experiment.known_names)
@@ -70,15 +70,14 @@ async def open_cluster(
 class _Crew:
     """The workers of a run and their shared writer."""
 
-    def __init__(self, experiment: Experiment, context: Context, writer: Any) -> None:
-        self.experiment, self.context, self.writer = experiment, context, writer
+    def __init__(self, ray: Any, experiment: Experiment, context: Context) -> None:
+        self._ray, self.experiment, self.context, self.writer = ray, experiment, context, _start_writer(ray)
         self.workers: list[Any] = []
         self._replacements: list[Any] = []  # in the place of lost workers, with no core reserved
         self._running = False
 
     async def take_up(self, idle: list[Any]) -> Any:
         """Return an idle worker, or a new one."""
-        import ray
         from ray.exceptions import RayError
 
         while idle:
@@ -87,36 +86,36 @@ class _Crew:
                 await worker.begin.remote(self.experiment, self.context, self.writer)
                 return worker
             except RayError:
-                ray.kill(worker)
+                self._ray.kill(worker)
         return self.hire(cores=1)
 
     def hire(self, cores: int) -> Any:
         """Start a new worker somewhere on the cluster."""
-        import ray
-
         options = {"num_cpus": cores, "max_concurrency": 1_000, "scheduling_strategy": "SPREAD"}
-        return ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.writer)
+        return self._ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.writer)
 
     async def dismiss(self) -> None:
         """Release the workers and end the writer; cases still under way are continued when the run is resumed."""
-        import ray
-
         closing = (asyncio.wrap_future(worker.close.remote().future()) for worker in self.workers)
         closed: list[Any] = [TimeoutError()] * len(self.workers)
         with suppress(TimeoutError):
             closed = await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), _SECONDS)
         for worker, failed in zip(self.workers, closed, strict=True):
             if _idle is None or failed or self._running or worker in self._replacements:
-                ray.kill(worker)
+                self._ray.kill(worker)
             else:
                 _idle.append(worker)
-        ray.kill(self.writer)
+        self._ray.kill(self.writer)
 
     async def run(self, directory: RunDirectory, run: str, left: Sequence[Attempt], finish: Finish) -> None:
         """Run what is left of the experiment; results are recorded as they arrive."""
+        from ray.exceptions import RayError
+
         limits = self.experiment.limits.run
-        opened = self.writer.open.remote(directory.traces.resolve(), None if limits == Limits() else limits)
-        await _check_written(opened)
+        try:
+            await self.writer.open.remote(directory.traces.resolve(), None if limits == Limits() else limits)
+        except RayError as error:
+            raise RunStoppedError(f"the run directory cannot be written: {_reason(error)}") from error
         url = self.experiment.run.checkpoints
         async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
 
@@ -152,20 +151,16 @@ class _Crew:
 
     def _replace(self, place: int, lost: Any) -> None:
         """Replace the worker in a place, unless another of its cases has done so."""
-        import ray
-
         if self.workers[place] is lost:
-            ray.kill(lost)  # it may only have seemed lost
+            self._ray.kill(lost)  # it may only have seemed lost
             # A lost machine took its cores with it, so the replacement must not wait for one.
             self.workers[place] = self.hire(cores=0)
             self._replacements.append(self.workers[place])
 
 
-def _idle_for(loaded: object) -> list[Any]:
+def _idle_for(loaded: object, ray: Any) -> list[Any]:
     """Return the idle workers if they have loaded what the run needs; otherwise end them, to free their cores."""
     global _idle_loaded
-    import ray
-
     idle = [] if _idle is None else _idle
     while loaded != _idle_loaded and idle:
         ray.kill(idle.pop())
@@ -297,15 +292,6 @@ async def _check_workers(workers: Sequence[Any], items: Sequence[StoredItem], us
             f"--engine ray: workers do not know {', '.join(lacking)}, which a script or notebook registers; put it "
             "into a file of its own and name that as a plug-in (--plugin FILE, or plugins = [...])"
         )
-
-
-async def _check_written(answer: Any) -> None:
-    from ray.exceptions import RayError
-
-    try:
-        await answer
-    except RayError as error:
-        raise RunStoppedError(f"the run directory cannot be written: {_reason(error)}") from error
 
 
 def _reason(error: BaseException) -> str:
