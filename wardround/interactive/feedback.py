@@ -180,13 +180,8 @@ def _by_question(
     words = load_words("consultation/seat", language)["trainer"]
     by_section = words["questions"]
     is_child = record.age_years is not None and record.age_years < _ADULT_YEARS
-    extra_questions = (
-        by_section["of_a_child"] if is_child else by_section["of_a_woman"] if record.sex == "female" else []
-    )
-    suitable = {
-        **by_section,
-        "personal_history": [*by_section["personal_history"], *extra_questions],
-    }
+    extra = "of_a_child" if is_child else "of_a_woman" if record.sex == "female" else ""
+    suitable = {**by_section, "personal_history": [*by_section["personal_history"], *by_section.get(extra, ())]}
     found = {
         question: _answers(question, facts, language)
         for section in dict.fromkeys(fact.section for fact in missed)

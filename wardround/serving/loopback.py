@@ -6,7 +6,7 @@ import os
 import secrets
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -147,25 +147,21 @@ class GuardedHandler(BaseHTTPRequestHandler):
         self, status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'"
     ) -> None:
         """Send a text, with the content security policy of a page."""
-        body = text.encode("utf-8", "replace")
+        headers = {"Content-Type": f"{kind}; charset=utf-8", "Content-Security-Policy": policy}
+        self._send(status, headers, text.encode("utf-8", "replace"))
+
+    def redirect(self, query: str = "") -> None:
+        """Send the browser to the page, with a query."""
+        self._send(HTTPStatus.SEE_OTHER, {"Location": f"/{self.server.token}/{query}"}, b"")
+
+    def _send(self, status: HTTPStatus, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        for name, value in {**_HEADERS, "Content-Security-Policy": policy}.items():
+        for name, value in {**_HEADERS, **headers}.items():
             self.send_header(name, value)
         if status != HTTPStatus.NO_CONTENT:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if status != HTTPStatus.NO_CONTENT:
-            self.wfile.write(body)
-
-    def redirect(self, query: str = "") -> None:
-        """Send the browser to the page, with a query."""
-        self.send_response(HTTPStatus.SEE_OTHER)
-        self.send_header("Location", f"/{self.server.token}/{query}")
-        for name, value in _HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the address contains the token."""

@@ -131,11 +131,8 @@ def build_models(runs: Sequence[RecordedRun]) -> list[Table]:
         *(Column(name, name.removeprefix(_CARD).capitalize()) for name in card_columns),
         Column("roles", "Roles"),
     ]
-    notes = (
-        []
-        if card_columns
-        else ["To add the maker, size, precision and so on, set a card in the model's block, `[model.NAME]`."]
-    )
+    advice = "To add the maker, size, precision and so on, set a card in the model's block, `[model.NAME]`."
+    notes = [] if card_columns else [advice]
     return [Table("models", "Models", columns, rows, notes, "The models, and the roles that each model answered.")]
 
 
