@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cases.importers.source import Source
+from wardround.reproduction.cells import Cell
 
 Record = TypeVar("Record")
 
@@ -18,7 +19,8 @@ class Release:
     source: Path
     leave_out: Collection[str] = ()  # ids of cases that do not count
     files: dict[str, list[str]] = field(default_factory=dict)  # by row (doctor)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what is to be said of them
+    cells: list[Cell] = field(default_factory=list)  # of the paper's tables
     ids: set[str] = field(default_factory=set)  # of all cases
 
     def name_of(self, file: Path) -> str:

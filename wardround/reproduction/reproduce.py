@@ -1,7 +1,6 @@
 """Recompute the published tables from the authors' released files: every printed cell, ours, and why they differ."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,18 +13,9 @@ from wardround.tables.table import Column, Table
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """The cells of a paper, the files behind them by row, and what is to be said of them."""
-
-    cells: list[Cell]
-    files: Mapping[str, list[str]]
-    notes: list[str]
-
-
 def reproduce(
     paper: Paper, source: Path, terms: Path | None = None, *, by_turn: bool = False, leave_out: Collection[str] = ()
-) -> Reproduction:
+) -> Release:
     """Compute every printed cell of a paper's tables for which a clone of its release has the files.
 
     Args:
@@ -49,18 +39,18 @@ def reproduce(
     release = Release(source, leave_out)
     match paper:
         case "aie":
-            cells = [*aie.doctors(release), *aie.simulators(release, by_turn=by_turn)]
+            release.cells = [*aie.doctors(release), *aie.simulators(release, by_turn=by_turn)]
         case "medpmc":
-            cells = medpmc.doctors(release)
+            release.cells = medpmc.doctors(release)
         case "ai_hospital":
-            cells = ai_hospital.doctors(release, terms)
+            release.cells = ai_hospital.doctors(release, terms)
     if not release.files:
         raise ConfigurationError(
             f"{source}: no file has the form of {paper}'s release and a path that names one of its doctors"
         )
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - release.ids)):
         raise ConfigurationError(f"--leave-out {unknown[0]}: no file in the source has this case")
-    return Reproduction(cells, release.files, release.notes)
+    return release
 
 
 def row_of(cell: Cell) -> dict[str, Any]:
@@ -69,7 +59,7 @@ def row_of(cell: Cell) -> dict[str, Any]:
     return {**fields, "reason": cell.reason if cell.ours is not None else "no file for this doctor"}
 
 
-def reproduction_table(paper: str, found: Reproduction) -> Table:
+def reproduction_table(paper: str, found: Release) -> Table:
     """Return a table of the cells that have a file, each beside the printed number."""
     ours = [cell for cell in found.cells if cell.ours is not None]
     columns = [
