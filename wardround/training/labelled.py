@@ -33,36 +33,23 @@ _KIND_OF_ACTION = {
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about a record.
-
-    Attributes:
-        record: its id.
-        language: of the question and the record.
-        facts: the sentences of the record's histories.
-        answers: the label of each fact: whether it answers; None if it may be told although it does not.
-    """
+    """A question about a record."""
 
     words: str
-    record: str
-    language: Language
-    facts: tuple[RecordSentence, ...]
-    answers: tuple[bool | None, ...]
+    record: str  # its id
+    language: Language  # of the question and the record
+    facts: tuple[RecordSentence, ...]  # the sentences of the record's histories
+    answers: tuple[bool | None, ...]  # whether each fact answers; None if it may be told although it does not
 
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A recorded sentence.
+    """A recorded sentence."""
 
-    Attributes:
-        record: the id of its record; empty if it is of none.
-        language: of the record.
-        tells: whether it tells each matter of which this is known.
-    """
-
-    record: str
-    language: Language
+    record: str  # the id of its record; empty if it is of none
+    language: Language  # of the record
     text: str
-    tells: Mapping[str, bool]
+    tells: Mapping[str, bool]  # whether it tells each matter of which this is known
 
 
 def labelled_turns(language: Language) -> list[tuple[str, str]]:
