@@ -395,6 +395,13 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("past_history", "Insignificant, except for chronic knee pain.", HE,
          "I have had nothing serious but chronic knee pain."),
         ("personal_history", "No mention of smoking or drug use.", HE, ""),
+        ("present_illness", "Recently, has experienced dizziness.", HE, "Recently, I have experienced dizziness."),
+        ("present_illness", "Last week, developed fever and was given antibiotics.", Voice("en", "child", "male"),
+         "Last week, my child developed fever and was given antibiotics."),
+        ("present_illness", "Recently, is unable to sleep.", HE, "Recently, I am unable to sleep."),
+        ("present_illness", "Expresses feeling constantly tired.", HE, "I have been feeling constantly tired."),
+        ("personal_history", "Active smoker.", HE, "I smoke."),
+        ("personal_history", "Plays baseball.", Voice("en", "son", "male"), "My son plays baseball."),
         ("personal_history", "Newborn, born at 33 weeks of gestation.", Voice("en", "son", "male"),
          "My son was born at 33 weeks of gestation."),
         ("family_history", "母亲晚年也有记忆力减退。", Voice("zh", "relative", "female"), "她母亲晚年也有记忆力减退。"),
@@ -422,7 +429,14 @@ def test_a_physician_tells_a_finding_to_the_patient() -> None:
 
 @pytest.mark.parametrize(
     "chart",
-    ["This is concerning for glioma.", "I discussed this with the family.", "Not provided.", "On exam, tender."],
+    [
+        "This is concerning for glioma.",
+        "I discussed this with the family.",
+        "Not provided.",
+        "On exam, tender.",
+        "The lungs are clear to auscultation.",
+        "Medical history should be explored.",
+    ],
 )
 def test_what_only_a_clinician_would_say_stays_unsaid(chart: str) -> None:
     assert spoken(chart, "present_illness", HE) == ""
