@@ -304,6 +304,24 @@ def test_a_run_whose_driver_was_stopped_goes_on_with_what_it_had(
     assert outcomes(out) == outcomes(tmp_path / "whole")
 
 
+def test_a_run_that_finds_no_core_free_does_not_wait_for_another_to_end(
+    tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two commands that started together each held a core and waited for that of the other, for ever."""
+    import ray
+
+    monkeypatch.setattr(engine, "_PATIENCE", 0.5)
+    while engine._idle:
+        ray.kill(engine._idle.pop())
+    others = ray.remote(num_cpus=ray.cluster_resources()["CPU"])(Counter).remote()
+    ray.get(others.__ray_ready__.remote())
+    try:
+        assert run(on_ray(short(), concurrency=1), tmp_path)["scored"] == 3
+    finally:
+        ray.kill(others)
+    assert "a worker starts beside other work" in caplog.text
+
+
 def test_workers_load_the_plug_ins_of_the_run(tmp_path: Path, cluster: str) -> None:
     metric = EXAMPLES / "own_metric.py"
     leave_a_core()

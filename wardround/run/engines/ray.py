@@ -24,9 +24,12 @@ from wardround.store.durable_lines import TO_RESUME, RunStoppedError
 from wardround.store.provenance import differences
 from wardround.store.run_directory import RunDirectory
 
+_log = logging.getLogger(__name__)
+
 _MAX_LOST = 4  # workers that a case may lose before this sitting gives it up
 _STORE = 256 * 2**20  # bytes for objects sent between processes; a case is a few thousand
 _SECONDS = 5.0  # for a cluster's first answer, and for workers to close their resources
+_PATIENCE = 60.0  # seconds for a worker to start, if a core is free for it
 # Workers of ended runs, reused by later runs of this process because they have imported everything. They end with the
 # connection, and are kept only if this process opened it.
 _idle: list[Any] | None = None
@@ -54,7 +57,7 @@ async def open_cluster(
         crew = _Crew(ray, experiment, share)
         try:
             crew.workers = [await crew.take_up(idle) for _ in range(size)]
-            await _check_workers(crew.workers, items, experiment.known_names)
+            await _check_workers(crew, items, experiment.known_names)
 
             async def run_cases(
                 directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
@@ -73,7 +76,7 @@ class _Crew:
     def __init__(self, ray: Any, experiment: Experiment, context: Context) -> None:
         self._ray, self.experiment, self.context, self.writer = ray, experiment, context, _start_writer(ray)
         self.workers: list[Any] = []
-        self._replacements: list[Any] = []  # in the place of lost workers, with no core reserved
+        self._replacements: list[Any] = []  # of workers that were lost or found no core; no core is reserved for them
         self._running = False
 
     async def take_up(self, idle: list[Any]) -> Any:
@@ -93,6 +96,19 @@ class _Crew:
         """Start a new worker somewhere on the cluster."""
         options = {"num_cpus": cores, "max_concurrency": 1_000, "scheduling_strategy": "SPREAD"}
         return self._ray.remote(Worker).options(**options).remote(self.experiment, self.context, self.writer)
+
+    async def started(self, place: int) -> Any:
+        """Return the worker in a place once it runs; if no core is free for it, it takes none.
+
+        Two commands that start together on one cluster would each wait for the cores that the other one holds.
+        """
+        starting = self.workers[place]
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(starting.__ray_ready__.remote().future()), _PATIENCE)
+        except TimeoutError:
+            _log.warning("no core of the cluster was free for %.0f s; a worker starts beside other work", _PATIENCE)
+            self._replace(place, starting)
+        return self.workers[place]
 
     async def dismiss(self) -> None:
         """Release the workers and end the writer; cases still under way are continued when the run is resumed."""
@@ -268,13 +284,14 @@ def _start_writer(ray: Any) -> Any:
     return ray.remote(Writer).options(num_cpus=0, scheduling_strategy=here).remote()
 
 
-async def _check_workers(workers: Sequence[Any], items: Sequence[StoredItem], used: set[str]) -> None:
+async def _check_workers(crew: _Crew, items: Sequence[StoredItem], used: set[str]) -> None:
     """Check that every worker can run the cases as this process would."""
     from ray.exceptions import RayError
 
     pictures = [str(file) for item in items for file in item.pictures]
     ours = environment()
     try:
+        workers = await asyncio.gather(*map(crew.started, range(len(crew.workers))))
         found = await asyncio.gather(*(worker.look.remote(pictures) for worker in workers))
         known = await asyncio.gather(*(worker.known_names.remote() for worker in workers))
     except RayError as error:
