@@ -71,8 +71,8 @@ def read_picture(file: str | Path, *, whole: bool = True) -> tuple[bytes, str]:
 def _decode(raster: "ImageFile", file: str | Path) -> None:
     try:
         raster.load()
-    except MemoryError:
-        raise
+    except MemoryError as error:  # no fault of the picture: a case that ends so is tried again
+        raise MemoryError(f"{str(file)!r} has more pixels than fit into memory now; send a smaller copy") from error
     except Exception as error:  # decoders of damaged data raise anything
         if isinstance(error, ValueError) and not raster.tile:  # all lines were decoded, what follows them was not
             raise PictureError(f"{str(file)!r} holds more than a picture ({error}); save it without") from error

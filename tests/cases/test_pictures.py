@@ -102,12 +102,12 @@ def test_a_jpeg_of_any_kind_that_lacks_lines_is_refused(folder: Path, options: d
     assert "'ct.jpg' is damaged or cut off (" in str(picture_fault(folder, "ct.jpg"))
 
 
-def test_lack_of_memory_is_no_fault_of_a_picture(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lack_of_memory_is_no_fault_of_a_picture_but_names_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def exhausted(_: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", exhausted)
-    with pytest.raises(MemoryError):
+    with pytest.raises(MemoryError, match=r"ct\.png' has more pixels than fit into memory now; send a smaller copy"):
         picture_fault(folder, "images/ct.png")
 
 
