@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
+from pydantic import ValidationError
+
+from cases.validation import in_a_line
 from llm.blocks import SERVER_DEFAULT, ModelBlock
 from llm.egress import keep_loopback_direct, stays
 from llm.errors import ModelSpecError
 from llm.failed_requests import brief
 from llm.forms import WHOLE
+from llm.masking import masked
 from llm.model_objects import OBJECT, object_of
 from llm.scopes import in_this_loop
 from llm.settings import ModelSettings
@@ -28,6 +32,7 @@ _TAKES_SEED = {*_OPENAI, "deepseek", "google_genai", "mistralai", "ollama", "tog
 # The integrations' names for our parameters, where they differ.
 _PARAMETER_NAMES: dict[str, dict[str, str]] = {
     "anthropic": {"extra_body": "model_kwargs"},
+    "azure_openai": {"base_url": "azure_endpoint"},
     "google_genai": {"default_headers": "additional_headers"},
     "groq": {"extra_body": "model_kwargs"},
     "mistralai": {"extra_body": "model_kwargs", "seed": "random_seed"},
@@ -73,6 +78,8 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     options |= {"timeout": SECONDS if block.batch else longest, "max_retries": 0}
     if (key := settings.key_of(name)) is not None:
         options["api_key"] = key
+        if spec.provider == "azure_openai":
+            options["azure_ad_token"] = None  # not the one that the environment has for another resource
     if spec.base_url is not None:
         options["base_url"] = spec.base_url
     if spec.provider in _OPENAI:
@@ -90,12 +97,12 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
 
 
 def _forget_the_account(model: "BaseChatModel") -> None:
-    """Drop the headers that OpenAI's client takes from the environment: the user's organization and project there.
+    """Drop what OpenAI's client takes from the environment: the user's organization, project and token of Azure.
 
     No argument stops it from sending them to another company's server.
     """
     for client in filter(None, (getattr(model, name, None) for name in ("root_client", "root_async_client"))):
-        client.organization = client.project = None
+        client.organization = client.project = client._azure_ad_token = None
         client._custom_headers = dict(getattr(model, "default_headers", None) or {})
 
 
@@ -148,12 +155,13 @@ def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
 
     spec = block.parsed
     try:
-        if spec.provider != "openai":
+        if spec.provider not in _OPENAI:
             model: BaseChatModel = init_chat_model(spec.name, model_provider=spec.provider, **options)
             return model
-        from llm.chat_openai import ChatOpenAI
+        from llm.chat_openai import AzureChatOpenAI, ChatOpenAI
 
-        return ChatOpenAI(model=spec.name, **options)
+        kind = ChatOpenAI if spec.provider == "openai" else AzureChatOpenAI
+        return kind(model=spec.name, **options)
     except ImportError as error:
         if (extra := _EXTRAS.get(spec.provider)) is None:
             raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
@@ -162,7 +170,8 @@ def _create(block: ModelBlock, options: dict[str, Any]) -> "BaseChatModel":
         if (spec.provider, spec.base_url) == ("openai", None) and not os.environ.get("OPENAI_API_KEY"):
             wanted = "set OPENAI_API_KEY in the environment or in a file .env here, or use a server of your own"
             raise ModelSpecError(f"{block.text} needs a key: {wanted}, openai:{spec.name}@URL") from error
-        raise ModelSpecError(f"{block.text} cannot be used: {brief(error)}") from error
+        why = masked(in_a_line(error)) if isinstance(error, ValidationError) else brief(error)
+        raise ModelSpecError(f"{block.text} cannot be used: {why}") from error
 
 
 @cache

@@ -1,9 +1,11 @@
-"""LangChain's chat model for OpenAI's protocol, without its repeated validation of messages."""
+"""LangChain's chat models for OpenAI's protocol, without repeated validation of messages and lost answers."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import langchain_openai
+from langchain_core.outputs import ChatResult
+from langchain_openai.chat_models.base import BaseChatOpenAI
 
 
 class ChatOpenAI(langchain_openai.ChatOpenAI):
@@ -24,3 +26,10 @@ class ChatOpenAI(langchain_openai.ChatOpenAI):
         """Yield the fields to show, without the values of headers, which may be keys."""
         for name, value in super().__repr_args__():
             yield name, dict.fromkeys(value, "***") if name == "default_headers" and value else value
+
+
+class AzureChatOpenAI(langchain_openai.AzureChatOpenAI):
+    """Returns an answer that Azure's filter withheld, as of any server: LangChain raises a ValueError for it."""
+
+    def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
+        return BaseChatOpenAI._create_chat_result(self, response, generation_info)

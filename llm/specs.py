@@ -129,6 +129,11 @@ def _check_url(url: str) -> None:
         raise ModelSpecError(f"the base URL {url!r} is invalid: {error}") from None
     if not host:
         raise ModelSpecError(f"the base URL {url!r} has no host")
+    if parts.query.startswith("api-version="):
+        raise ModelSpecError(
+            "the base URL must not contain a query; name a deployment of Azure as azure_openai:DEPLOYMENT@https://HOST "
+            "and set OPENAI_API_VERSION in the environment"
+        )
     plain = unquote(url)
     if parts.username is not None or parts.query or parts.fragment or holds_key(plain):
         # Specs are written to every record of a run.

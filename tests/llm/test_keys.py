@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from llm import ModelSettings, ModelSpecError
+from llm.build import build_model
 from llm.errors import RefusedError
 from llm.keys import key_of
 from tests.llm.examinee import fail, put
@@ -77,6 +78,51 @@ async def test_a_server_that_needs_no_key_is_sent_none_and_leaves_the_wards_to_t
     await asked_both(settings(first, second, {}, {"api_key_env": ""}))
     assert first.requests[0].headers["authorization"] == "Bearer key-of-the-ward"
     assert second.requests[0].headers["authorization"] == "Bearer none"
+
+
+class AzureResource(FakeServer):
+    """Serves the deployment `any`."""
+
+    async def _route(self, method: str, target: str, *more: Any) -> None:
+        mine = "/openai/deployments/any/chat/completions?api-version=2024-10-21"
+        await super()._route(method, "/v1/chat/completions" if target == mine else target, *more)
+
+
+async def test_a_resource_of_azure_is_named_by_its_url_and_sent_no_key_or_token_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", "OPENAI_API_KEY", "OPENAI_ORG_ID"):
+        monkeypatch.setenv(name, f"key-of-another-{name}")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+    monkeypatch.setenv("WARDROUND_API_KEY", "key-of-this-one")
+    with AzureResource() as server:
+        await put(ModelSettings(models={"default": f"azure_openai:any@{server.base_url.removesuffix('/v1')}"}))
+    assert server.requests[0].headers["api-key"] == "key-of-this-one"
+    assert sent(server).count("key-of") == 1
+
+
+def test_a_version_in_a_base_url_is_refused_with_how_to_name_azure() -> None:
+    url = "https://lab.openai.azure.com/openai/deployments/any?api-version=2024-10-21"
+    with pytest.raises(ValueError, match="name a deployment of Azure as azure_openai:DEPLOYMENT@https://HOST"):
+        ModelSettings(models={"default": f"openai:any@{url}"})
+
+
+async def test_an_answer_that_azures_filter_withheld_is_asked_for_again_as_with_any_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+    with AzureResource(faults=["filtered"]) as server:
+        models = {"default": f"azure_openai:any@{server.base_url.removesuffix('/v1')}"}
+        await put(ModelSettings(models=models, repairs=1))
+    assert len(server.requests) == 2
+
+
+def test_what_azure_lacks_is_said_in_a_line_without_what_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key-of-azure")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1")
+    with pytest.raises(ModelSpecError, match=r"azure_openai:any cannot be used: Must .* `OPENAI_API_VERSION` [\w ]+\Z"):
+        build_model("azure_openai:any", ModelSettings())
 
 
 async def test_two_addresses_of_one_server_share_its_key(servers: tuple[FakeServer, FakeServer]) -> None:

@@ -29,7 +29,7 @@ from wardround.config.selection import StoredItem
 
 _SECONDS = 5.0  # to list a server's models
 # Azure lists what may be deployed, and is asked for deployments, whose names are free; Fireworks lists none of those.
-_LIST_OTHERS = (".azure.com", ".fireworks.ai")
+_LIST_OTHERS = (".azure.com", ".azure.us", ".azure.cn", ".fireworks.ai")
 _SHOWN = 10  # names of a server's models in an error
 # LiteLLM lists a pattern such as `lab/*` itself only if asked to; otherwise the names that it knows for it, or none.
 _PATTERNS = {"return_wildcard_routes": "true"}

@@ -111,7 +111,8 @@ def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prom
 
 
 @pytest.mark.parametrize(
-    ("host", "asked"), [("lab.openai.azure.com", 0), ("api.fireworks.ai", 0), ("api.deepseek.com", 1)]
+    ("host", "asked"),
+    [("lab.openai.azure.com", 0), ("lab.openai.azure.cn", 0), ("api.fireworks.ai", 0), ("api.deepseek.com", 1)],
 )
 async def test_a_server_that_does_not_list_its_deployments_is_not_asked_for_them(
     host: str, asked: int, monkeypatch: pytest.MonkeyPatch
