@@ -25,6 +25,7 @@ _CLIENT_PATHS = {
     "ollama": "_async_client._client",
 }
 _OPENAI_CLIENT_PATH = "root_async_client._client"
+_SENDS = (httpx.AsyncClient.send, httpx2.AsyncClient.send)  # those that call hooks
 _POOLS, _ROOM = 16, 4  # connection pools, and the requests in one before the next is used
 
 
@@ -74,15 +75,21 @@ HOOKS: dict[str, list[Any]] = {"response": [restrict_response]}
 
 
 def restrict_client(provider: str, model: Any) -> bool:
-    """Set `HOOKS` on the HTTP client of an integration; False if it has no client on which they can be set."""
+    """Set `HOOKS` on the HTTP client of an integration; False if it has no client that would call them."""
     try:
         client = attrgetter(_CLIENT_PATHS.get(provider, _OPENAI_CLIENT_PATH))(model)
     except AttributeError:
         return False
     if not isinstance(client, httpx.AsyncClient | httpx2.AsyncClient):
         return False
-    if provider == "google_genai":  # uses aiohttp if installed, unless it is given a client
-        model.client._api_client._http_options.httpx_async_client = client
+    if provider == "google_genai":
+        # Its own client sends by others, without hooks; and it uses aiohttp if installed, unless it is given a client.
+        library = httpx if isinstance(client, httpx.AsyncClient) else httpx2
+        client = library.AsyncClient(verify=certificates(), timeout=client.timeout, follow_redirects=True)
+        api = model.client._api_client
+        api._async_httpx_client = api._http_options.httpx_async_client = client
+    if type(client).send not in _SENDS:
+        return False
     client.event_hooks = HOOKS
     client.headers.update(ENCODINGS)
     return True

@@ -90,6 +90,15 @@ async def test_a_client_of_either_http_library_takes_no_bomb(library: Any) -> No
                 await client.get(server.base_url)
 
 
+@pytest.mark.parametrize("library", [httpx, httpx2])
+def test_a_client_that_sends_in_its_own_way_is_not_taken_for_one_that_is_held(library: Any) -> None:
+    class Delegating(library.AsyncClient):  # type: ignore[misc]  # as google-genai 3 does: the other has no hooks
+        async def send(self, request: Any, **options: Any) -> Any:
+            return await library.AsyncClient().send(request, **options)
+
+    assert not restrict_client("mistralai", Integration(Delegating()))
+
+
 def test_an_integration_whose_client_cannot_be_held_is_said_to_be_so_once(caplog: pytest.LogCaptureFixture) -> None:
     assert not restrict_client("bedrock", Integration(object())) and not restrict_client(
         "mistralai", Integration(object())
