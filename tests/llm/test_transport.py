@@ -5,6 +5,7 @@ import gzip
 import json
 import ssl
 import time
+import tomllib
 import tracemalloc
 import zlib
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import openai
 import pytest
+from packaging.requirements import Requirement
 
 from llm import ModelError, ModelSettings, RefusedError
 from llm.build import build_model
@@ -25,10 +28,19 @@ from nodes.context import Context
 from tests.llm.examinee import GOOD, OPINION, put, served, spec
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.serving import serving
+from tests.test_architecture import ROOT
 from wardround.config import preflight
 from wardround.config.preflight import check_servers
 
 PIECE = b"x" * 2**16
+
+
+def test_an_openai_whose_client_is_of_another_library_than_our_transports_is_not_accepted() -> None:
+    assert issubclass(openai.DefaultAsyncHttpxClient, httpx2.AsyncClient)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (declared,) = (line for line in map(Requirement, project["dependencies"]) if line.name == "openai")
+    assert "2.54.0" not in declared.specifier  # the last before; its client is httpx's
+    assert "3.0.0" in declared.specifier
 
 
 class BadServer(FakeServer):
