@@ -3,6 +3,7 @@
 from cases.case import AnswerKey, Case, ExaminationRecord, Image, PatientRecord, Provenance
 from cases.files import CaseFileError, check_cases, load_cases, save_cases
 from cases.problems import Problem
+from cases.validation import InputError
 
 __all__ = [
     "AnswerKey",
@@ -10,6 +11,7 @@ __all__ = [
     "CaseFileError",
     "ExaminationRecord",
     "Image",
+    "InputError",
     "PatientRecord",
     "Problem",
     "Provenance",

@@ -142,10 +142,13 @@ def node(function: NodeFunction, without: Without | None = None, *, asks: Asks =
 @overload
 def node(*, asks: Asks) -> Callable[[NodeFunction], Node]: ...
 def node(function: NodeFunction | None = None, without: Without | None = None, *, asks: Asks = None) -> Any:
-    """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph; ``without`` as in `member`.
+    """Turn a coroutine ``(view, runtime) -> update`` into a node of a graph: ``@wr.node(asks=[role])``.
 
-    ``asks`` are the roles that it asks and the graphs that it runs, or a function that returns them, given the settings
-    and what `Node.at` fixes: only these have models. Without it, a plug-in's node may ask any.
+    Args:
+        function: the coroutine; it gets the keys of the state that its view, a `TypedDict`, declares.
+        without: given the view, returns the update if an answer cannot be read even after repair, see `member`.
+        asks: the roles that it asks and the graphs that it runs, or a function that returns them, given the settings
+            and what `Node.at` fixes: only these have models. Without it, a plug-in's node may ask any.
 
     Raises:
         RegistryError: the function is not a coroutine, takes no runtime, or does not annotate its view; ``asks`` is

@@ -5,12 +5,14 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
 - Cases: `load_cases`, `save_cases`, `check_cases` and `import_cases`; `Case` and its parts.
 - Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction` and `clini_eval`. Each
   has `invoke`, `ainvoke`, `stream` and `astream`, and a class for its settings (`ClinicalContext`, ...). `score` and
-  `ascore` score what a graph returned. A graph raises `AskError` if a model gave no answer.
+  `ascore` score what a graph returned.
 - Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences of
   runs, `rescore` scores a run again, and `score_transcripts` scores what others have made.
 - Coroutines, to be awaited or given to `asyncio.run`: `ascore`, `ask` and `rescore`.
 - Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
   that does so.
+- Errors: `InputError`, a `ValueError`, is what you gave that cannot be used; `ConfigurationError`, `CaseFileError` and
+  `PluginError` are such. A graph raises `AskError` if a model gave no answer.
 - Nodes of your own: `node`, `Role` and `ask`; `Stage`, `StageState`, `PatientSideState` and `PatientSideOutput`.
 """
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         CaseFileError,
         ExaminationRecord,
         Image,
+        InputError,
         PatientRecord,
         Provenance,
         check_cases,
@@ -92,6 +95,7 @@ __all__ = [
     "ExaminationRecord",
     "Experiment",
     "Image",
+    "InputError",
     "ModelSettings",
     "OneStepContext",
     "PatientRecord",

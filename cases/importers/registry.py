@@ -23,7 +23,7 @@ IMPORTERS: Registry[Importer] = Registry("format")
 
 
 def importer(name: str) -> Callable[[Read], Read]:
-    """Register a function that reads the cases of a foreign file.
+    """Register a function that yields the cases of a foreign file: ``@wr.importer("my_format")``.
 
     It is called with the file's path or, if its parameter is annotated as :class:`Source`, with a source, which reads
     JSON records and collects faults. A faulty case is reported by its number among those read, and the field.

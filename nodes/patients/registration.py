@@ -30,9 +30,22 @@ def patient(
     settings: tuple[str, ...] = (),
     shows: bool = True,
 ) -> Callable[[Build], Build]:
-    """Register a patient system; the arguments are those of `PatientSystem`.
+    """Register a patient system: ``@wr.patient("terse", examines=False)``.
 
-    The decorated function builds the graph of one reply. It is called once, at registration.
+    The decorated function builds the graph of one reply, which takes and returns `PatientSideState`. It is called once,
+    at registration.
+
+    Args:
+        name: the value of the setting ``patient``.
+        examines: whether examinations are done and reported in the dialogue; if not, they are done after it.
+        opens: whether the patient speaks first; the graph is then invoked once with an empty dialogue.
+        greets: whether the opening includes a greeting, which counts as the doctor's first turn.
+        tracks: whether the doctor's actions are tracked turn by turn; the last turn allowed is then answered too.
+        told: whether the doctor tells this patient diagnosis, reasons and plan in a consultation.
+        doctor: the stage of the doctor's role in a consultation with this patient.
+        speaker: the role that speaks for the patient.
+        settings: the dialogue settings that only some systems obey and this one does.
+        shows: whether pictures are handed over; if not, what they show is told in words, if at all.
 
     Raises:
         RegistryError: the name is taken, an argument is invalid, or the function does not return a valid `StateGraph`.

@@ -14,20 +14,9 @@ from nodes.state.chart import Ended, Turn
 
 @dataclass(frozen=True)
 class PatientSystem:
-    """A patient system, which answers the doctor.
+    """A patient system, which answers the doctor: its ``graph`` gives one reply of the patient's side per invocation.
 
-    Attributes:
-        name: the value of the setting ``patient``.
-        graph: gives one reply of the patient's side per invocation; takes and returns `PatientSideState`.
-        examines: whether examinations are done and reported in the dialogue; if not, they are done after it.
-        opens: whether the patient speaks first; the graph is then invoked once with an empty dialogue.
-        greets: whether the opening includes a greeting, which counts as the doctor's first turn.
-        tracks: whether the doctor's actions are tracked turn by turn; the last turn allowed is then answered too.
-        told: whether the doctor tells this patient diagnosis, reasons and plan in a consultation.
-        shows: whether pictures are handed over; if not, what they show is told in words, if at all.
-        doctor: the stage of the doctor's role in a consultation with this patient.
-        speaker: the role that speaks for the patient.
-        settings: the dialogue settings that only some systems obey and this one does.
+    What else is declared of it, `nodes.patients.registration.patient` explains.
     """
 
     name: str

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from inspect import iscoroutinefunction, isroutine, signature
+from inspect import getdoc, iscoroutinefunction, isroutine, signature
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -61,6 +61,20 @@ def test_help_and_notebooks_show_the_fields_of_a_value_before_one_is_made(monkey
     assert list(signature(Late).parameters) == ["data"]  # what pydantic says of a type that it has still to build
     monkeypatch.setattr(cases, "Case", Late)
     assert list(signature(wr.Case).parameters) == ["words"]
+
+
+def test_every_parameter_of_a_registering_function_is_explained_where_an_editor_shows_it() -> None:
+    for function in (wr.node, wr.patient):
+        told = getdoc(function) or ""
+        assert [name for name in signature(function).parameters if f"\n    {name}: " not in told] == []
+
+
+def test_what_cannot_be_used_is_one_kind_of_error_with_a_public_name(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(wr.InputError, match="needs a key"):
+        wr.run_experiment({"models": {"default": "openai:gpt-4o-mini"}}, tmp_path / "run")
+    assert issubclass(wr.InputError, ValueError)
+    assert all(issubclass(one, wr.InputError) for one in (wr.CaseFileError, wr.ConfigurationError, wr.PluginError))
 
 
 def test_the_types_of_every_public_name_can_be_read() -> None:

@@ -113,6 +113,6 @@ def read_errors() -> list[str]:
         return [problem.message for problem in error.problems]
     except wr.AskError as error:
         return [error.reason, error.call, error.stage]
-    except (wr.ConfigurationError, wr.PluginError) as error:
+    except wr.InputError as error:
         return [str(error)]
     return []

@@ -50,6 +50,7 @@ def score(
     Raises:
         ConfigurationError: the result is no final state of this case, the suite does not fit it, or a setting is
             invalid.
+        InputError: a judge's model cannot be used.
         AskError: a judge's server refuses every question.
     """
     return in_own_loop(ascore(case, result, context=context, suite=suite, inferred_keys=inferred_keys))

@@ -108,8 +108,7 @@ async def rescore(
 
     Raises:
         ConfigurationError: no run, its cases have changed, or the suite does not fit.
-        CaseFileError: the case file cannot be read.
-        ModelSpecError: a model cannot be used.
+        InputError: the case file cannot be read, or a model cannot be used.
     """
     run = find_run(Path(path))
     name = suite or run.experiment.scored_by

@@ -37,7 +37,10 @@ def run_experiment(
         The summary, as in ``summary.json``.
 
     Raises:
-        ConfigurationError: a file, key, value, plug-in or prompt cannot be used; nothing was run.
+        InputError: a file, setting, model, memory, plug-in or prompt cannot be used (mostly a `ConfigurationError`);
+            nothing was run.
+        RuntimeError: the run had to stop, since a server refuses every question or the disk is full; the same call
+            resumes it.
     """
     if out == "":  # as a path it would be the working directory
         raise ConfigurationError("out: is empty; give a folder for the run, or None for one in runs/")
