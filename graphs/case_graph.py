@@ -57,7 +57,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """Run the graph; `invoke` and `batch` call this."""
-        _refuse_unknown(options)
+        _refuse_unknown(config, options)
         input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and saver.get_tuple(asked))
@@ -66,7 +66,7 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
         """Run the graph; `ainvoke`, `abatch` and `astream_events` call this."""
-        _refuse_unknown(options)
+        _refuse_unknown(config, options)
         input = self._typed_command(input, config)
         saver, asked = self._saver(config, input, options)
         graph, config, options = self._prepared(input, config, options, saver and await saver.aget_tuple(asked))
@@ -234,7 +234,9 @@ class CaseGraph(CompiledStateGraph[Any, Any, Any, Any]):
         }
 
 
-def _refuse_unknown(options: Collection[str]) -> None:
+def _refuse_unknown(config: Any, options: Collection[str]) -> None:
+    if isinstance(config, BaseModel):
+        raise TypeError(f"config: found {type(config).__name__}; settings are given as context=...")
     for name in options:
         if name not in _OPTIONS:
             raise TypeError(f"unexpected keyword argument {name!r}: {nearest(name, _OPTIONS)}")

@@ -98,6 +98,10 @@ class Trace(Strict):
     calls: tuple[Call, ...] = ()
     events: tuple[Event, ...] = ()
 
+    def __repr_args__(self) -> Iterable[tuple[str, int]]:
+        """Show how much it holds: a notebook that shows a graph's result would print every prompt."""
+        return [("calls", len(self.calls)), ("events", len(self.events)), ("tokens", self.tokens)]
+
     @property
     def tokens(self) -> int:
         """Input and output tokens of all calls, as counted by the servers."""

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from cases import Case
 from graphs import build_clinical_workflow, clinical_workflow, consultation, dispute_resolution
 from graphs.catalogue import served
-from graphs.contexts import ClinicalContext, ConsultationContext
+from graphs.contexts import ClinicalContext, ConsultationContext, OneStepContext
 from graphs.one_stage import stage_by_itself
 from graphs.patient_turn import build_patient_turn, patient_turn_of
 from graphs.state_types import NotStartedError
@@ -234,6 +234,8 @@ def test_the_context_of_another_graph_is_taken_as_far_as_the_graph_obeys_it() ->
 
 @HOW
 async def test_a_misspelt_keyword_argument_is_refused_with_the_one_that_was_meant(how: str) -> None:
+    with pytest.raises(TypeError, match="config: found OneStepContext; settings are given as context="):
+        await go(clinical_workflow, how, {"case": CASE}, OneStepContext())
     with pytest.raises(TypeError, match="unexpected keyword argument 'contex': did you mean 'context'"):
         await go(clinical_workflow, how, {"case": CASE}, None, contex=QUICK)
 

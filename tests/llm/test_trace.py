@@ -92,6 +92,10 @@ def test_tokens_seconds_and_costs_are_summed() -> None:
     assert (trace.tokens, trace.cost, trace.seconds) == (18, 0.75, 1.0)
 
 
+def test_a_trace_shows_how_much_it_holds_and_not_every_prompt() -> None:
+    assert repr([Trace(calls=(call("a", input_tokens=10),))]) == "[Trace(calls=1, events=0, tokens=10)]"
+
+
 def test_one_call_without_a_price_makes_the_sum_unknown_and_no_call_costs_nothing() -> None:
     assert Trace(calls=(call("a", cost=0.25), call("b", cost=None))).cost is None
     assert Trace().cost == 0
