@@ -240,6 +240,7 @@ def test_the_users_folder_may_be_written_as_a_tilde_wherever_a_file_is_named(
     ("experiment", "reason"),
     [
         ({"workflow": {"feedbak": "off"}}, "feedbak"),
+        (wr.Experiment(workflow={"feedbak": "off"}), "^experiment: workflow: 'feedbak' is not a setting of the graph"),
         ({"dta": {"limit": 1}}, "^experiment: dta: unknown key; did you mean 'data'"),
         ({"plugins": ["no_such_ward"]}, "plug-in no_such_ward: no such file in this folder"),
         ({"prompts": "no_such_folder"}, "prompts no_such_folder: folder not found"),

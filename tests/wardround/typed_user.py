@@ -88,7 +88,7 @@ def use(case: wr.Case, model: BaseChatModel, folder: Path) -> None:
     wr.clini_eval.invoke({"dialogue": state["dialogue"]}, context=wr.CliniEvalContext())
     wr.clini_eval.invoke({"dialogue": state["dialogue"]}, context={"models": {"default": "offline"}})
     wr.run_experiment(wr.Experiment(graph="consultation", workflow={"patient": "saps"}), folder)
-    wr.run_experiment("medchain_table_3", models={"patient": model}, settings={"data.limit": 2}, plugins=[folder])
+    wr.run_experiment("mine.toml", models={"patient": model}, settings={"data.limit": 2}, plugins=[folder])
     wr.to_dataframe(folder.iterdir(), level="calls")
     wr.compare(folder.iterdir(), margin=0.1)
     wr.compare(folder, "other", *folder.iterdir())

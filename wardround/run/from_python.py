@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from cases.validation import in_a_line
 from llm.errors import ModelSpecError
 from llm.model_objects import with_specs
 from wardround.config.command_line import dotted
@@ -58,5 +61,9 @@ def run_experiment(
         experiment = read_experiment(file, given, specs, [str(plugin) for plugin in plugins], "run_experiment")
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
+    try:
+        _ = experiment.context  # which an `Experiment` that somebody makes does not check
+    except ValidationError as error:
+        raise ConfigurationError(f"experiment: workflow: {in_a_line(error)}") from error
     directory = Path(out) if out is not None else default_directory(Sweep(experiment.name, {"": experiment}))
     return in_own_loop(run_it(experiment, directory))
