@@ -84,21 +84,23 @@ def make_tables(runs: Sequence[RecordedRun], names: Sequence[str] = USUAL) -> li
     results: list[Made] = []
     _ = [run.results for run in runs]
     epochs, unfinished = scores.epoch_notes(runs), scores.unfinished_notes(runs)
-    rule_notes = scores.offline_notes(runs)
     for name in names:
         try:
             kind = KINDS[name]
             failed = scores.failed_notes(runs) if kind.scored_only else []
-            further = [*failed, *(epochs if kind.by_epoch else ()), *unfinished, *rule_notes]
-            tables = [
-                replace(table, notes=list(dict.fromkeys([*table.notes, *further])), by_rules=rule_notes)
-                for table in kind.build(runs)
-                if table.rows
-            ]
+            further = [*failed, *(epochs if kind.by_epoch else ()), *unfinished]
+            tables = [_noted(table, further, runs) for table in kind.build(runs) if table.rows]
             results.append(Made(name, tables, "" if tables else kind.nothing))
         except InputError as error:
             results.append(Made(name, reason=str(error)))
     return results
+
+
+def _noted(table: Table, further: Sequence[str], runs: Sequence[RecordedRun]) -> Table:
+    """Return a table with further notes, and those on rules of the runs in its rows (of all if these name none)."""
+    named = {row.get(key) for row in table.rows for key in ("run", "baseline")}
+    rule_notes = scores.offline_notes([run for run in runs if run.name in named] or runs)
+    return replace(table, notes=list(dict.fromkeys([*table.notes, *further, *rule_notes])), by_rules=rule_notes)
 
 
 def write_tables(tables: Iterable[Table], folder: Path) -> None:

@@ -274,6 +274,19 @@ def test_a_floor_counts_as_scored_the_cases_of_its_fullest_column() -> None:
     assert [(row["run"], row["scored"], row["failed"]) for row in table.rows] == [("constant", 3, 0)]
 
 
+def test_a_table_of_one_suite_says_nothing_of_the_rules_in_runs_of_another(tmp_path: Path) -> None:
+    """Every row of its CSV file named the roles of all runs."""
+    graded_run = write_run(tmp_path / "graded", [graded("a", models={"mvme_director": ["offline"]})])
+    flow = Result(
+        case_id="a", epoch=0, termination="completed", scores={"diagnosis": 1.0}, models={"patient": ["offline"]}
+    )
+    flow_run = write_run(tmp_path / "flow", [flow], graph="clinical_workflow")
+    [made] = make_tables(find_runs([graded_run, flow_run]), ["scores"])
+    told = {table.name: (" ".join(table.notes), " ".join(table.by_rules), table.csv) for table in made.tables}
+    assert all("mvme_director" in one and "patient" not in one for one in told["scores-mvme"])
+    assert all("patient" in one and "mvme_director" not in one for one in told["scores-medchain"])
+
+
 def test_modes_of_a_doctor_by_rules_are_said_to_be_the_same(tmp_path: Path) -> None:
     made = [
         write_run(
