@@ -23,6 +23,7 @@ from wardround.store.result import Result
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
+_TEXTS_OF_RUNS = {"run", "graph", "suite", "data", "models", "configuration", "version", "commit"}
 # Columns of a case, as in its result.
 _FACTS = {"termination", "seconds", "calls", "error"}
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")
@@ -70,6 +71,7 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
         "graph": run.experiment.graph,
         "suite": run.suite.name,
         "seed": run.experiment.seed,
+        "data": str(run.experiment.data.notes or run.experiment.data.cases),
         "planned": run.planned,
         "attempted": len(results),
         "scored": len(run.scored),
@@ -78,6 +80,9 @@ def runs_of(run: RecordedRun) -> Iterator[Row]:
         "seconds": sum(result.seconds for result in results),
         "calls": sum(result.calls for result in results),
         "models": _json(run.models),
+        "configuration": _json(run.manifest["configuration"]),
+        "version": run.versions.get("wardround"),
+        "commit": (run.manifest.get("git") or {}).get("commit"),
         **means,
     }
 
@@ -290,9 +295,16 @@ def _frame(runs: Sequence[RecordedRun], level: Level) -> pandas.DataFrame:
         first = [name for name in _order(runs) if name in frame]
         frame = frame[[*first, *(name for name in frame.columns if name not in first)]]
     scores = {name for run in runs for name in run.suite.titles}
+    numbers = {"cost", *scores, *({*frame.columns} - _TEXTS_OF_RUNS if level == "runs" else ())}
     unknown = [name for name in frame.columns if frame[name].dtype == object and frame[name].isna().all()]
-    frame = frame.astype({name: "float64" if name in scores or name == "cost" else "str" for name in unknown})
-    return frame.astype({"tokens": "Int64"}) if "tokens" in frame else frame
+    frame = frame.astype({name: "float64" if name in numbers else "str" for name in unknown})
+    counts = [name for name in frame.columns if _is_count(name) and name not in scores]
+    return frame.astype(dict.fromkeys(counts, "Int64"))
+
+
+def _is_count(name: str) -> bool:
+    """Whether a column counts something, so that its numbers stay whole beside missing ones."""
+    return name in ("tokens", "calls", "uncounted") or name.startswith("rounds.") or name.endswith(".n")
 
 
 def _order(runs: Sequence[RecordedRun]) -> list[str]:

@@ -1,5 +1,6 @@
 """Runs as data frames."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,26 @@ def test_there_is_one_row_a_case_and_epoch_with_scores_reasons_rounds_and_ends(t
     assert first["unscored.diagnosis"] == "no key" and first["stages.discussion"] == "rounds_used_up"
     assert first["rounds.discussion"] == 2 and first["diagnosis"] != first["diagnosis"]  # missing
     assert (second["diagnosis"], second["tokens"], second["cost"], second["calls"]) == (2.0, 7, 0.5, 3)
+
+
+def test_counts_stay_whole_numbers_and_what_is_unknown_of_a_mean_stays_a_number(tmp_path: Path) -> None:
+    """In Parquet, rounds were 2.0, and an interval that no run has was a column of texts."""
+    graph = {"graph": "clinical_workflow", "suite": "medchain"}
+    made = [
+        write_run(tmp_path / "one", [discussed("a", 2), graded("b", scores={"symptoms": None})]),
+        write_run(tmp_path / "two", [Result(case_id="a", epoch=0, termination="completed")], **graph),
+    ]
+    cases, runs = to_dataframe(made), to_dataframe(made, "runs")
+    assert str(cases["rounds.discussion"].dtype) == str(runs["symptoms.n"].dtype) == "Int64"
+    assert runs["diagnosis.low"].dtype == to_dataframe(made[1], "runs")["diagnosis.low"].dtype == "float64"
+
+
+def test_the_row_of_a_run_says_what_was_run_on_what_by_which_version(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [graded("a")], seed=7)
+    row = to_dataframe(run, "runs").loc[0]
+    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    assert (row["data"], row["seed"], row["version"]) == ("builtin", 7, manifest["versions"]["wardround"])
+    assert json.loads(row["configuration"]) == manifest["configuration"]
 
 
 def test_what_was_diagnosed_stands_beside_how_it_was_scored(tmp_path: Path) -> None:
