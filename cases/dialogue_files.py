@@ -19,14 +19,14 @@ from cases.text.words import written_in
 
 _SPEAKERS = {
     **dict.fromkeys(("user", "human", "patient", "患者", "病人"), PATIENT),
-    **dict.fromkeys(("assistant", "gpt", "doctor", "physician", "clinician", "医生", "医师"), PHYSICIAN),
+    **dict.fromkeys(("assistant", "gpt", "ai", "doctor", "physician", "clinician", "医生", "医师"), PHYSICIAN),
     "guest_family": PATIENT,  # MTS-Dialog's other speakers, by their side
     "guest_clinician": PHYSICIAN,
     **dict.fromkeys(("system", "developer"), "system"),
 }
-# The fields of other projects, ours first: OpenAI, ShareGPT, IMCS-21, MedDialog, MTS-Dialog, ACI-Bench.
+# The fields of other projects, ours first: OpenAI, ShareGPT, IMCS-21, MedDialog, MTS-Dialog, ACI-Bench, LangChain.
 _TURNS = ("messages", "conversations", "conversation", "dialogue", "dialog", "turns", "utterances", "src")
-_SPEAKER = ("role", "from", "speaker")
+_SPEAKER = ("role", "from", "speaker", "type")
 _WORDS = ("content", "value", "text", "sentence", "utterance", "refusal")
 _NOTE = ("note", "tgt")
 _ID = ("id", "encounter_id", "dialogue_id", "file")
@@ -50,7 +50,7 @@ def read_dialogues(path: str | Path) -> tuple[list[Dialogue], list[Problem]]:
     problem if these are in neither English nor Chinese.
     """
     source = Source(Path(path), unique_keys=True)
-    records = source.rows() if source.is_table else source.records(_is_dialogue)
+    records = source.rows(_TURNS) if source.is_table else source.records(_is_dialogue)
     found = [(record, dialogue) for record in records if (dialogue := _read(record))]
     problems = [problem for problem in source.problems if problem.severity == "error"]
     faulty = {problem.record for problem in problems}

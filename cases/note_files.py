@@ -32,6 +32,7 @@ _MTS_HEADINGS = {
     "EDCOURSE": "Test results",
     "FAM/SOCHX": "Family and social history",
 }
+_COLUMNS = ("note", "text", "section_text", "patient")  # of a table, one of which has its notes
 _IDS = ("id", "note_id", "encounter_id", "patient_uid")  # ours, MIMIC's, ACI-Bench's and PMC-Patients'
 
 
@@ -105,7 +106,7 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
 def _records(source: Source) -> Iterator[Note]:
     """Yield the notes of a file of records, whose format is that of its first record."""
     if source.is_table:
-        rows = list(source.rows())
+        rows = list(source.rows(_COLUMNS))
         first = rows[0].value if rows else None  # each row has all headings
         is_mts = isinstance(first, Mapping) and "section_text" in first
         yield from _read_all(rows, mts_note if is_mts else _plain)

@@ -14,9 +14,13 @@ _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }
 
+_FIRST_OF_INSPECT = b"_journal/"  # what a log of Inspect holds first, after the 30 bytes that begin a zip archive
+
 
 def kind_of_bytes(content: bytes) -> str | None:
     """Name a kind of file that is not UTF-8 text, with the remedy; None if it is another."""
+    if content.startswith(_FIRST_OF_INSPECT, 30):
+        return "a log of Inspect: write it as JSON, by inspect log convert FILE --to json --output-dir DIR"
     return next((kind for begins, kind in _KINDS.items() if content.startswith(begins)), None)
 
 

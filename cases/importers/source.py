@@ -3,7 +3,7 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import zip_longest
@@ -83,8 +83,8 @@ class Source:
                 else:
                     yield record
 
-    def rows(self) -> Iterator["Record"]:
-        """Yield the rows of a table, as objects by its headings in lower case."""
+    def rows(self, columns: Sequence[str]) -> Iterator["Record"]:
+        """Yield the rows of a table that has one of these columns, as objects by its headings in lower case."""
         try:
             header, *rows = sheet_rows(self.path) or [(1, [])]
         except SheetError as error:
@@ -94,6 +94,10 @@ class Source:
         for name, count in Counter(filter(None, names)).items():
             if count > 1:
                 self.error(f"appears {count} times; expected each column once", "heading", name)
+        if rows and not {*columns} & {*names}:
+            found = ", ".join(map(repr, filter(None, header[1][:5])))
+            self.error(f"expected one of the columns {', '.join(columns)} in the first line, found {found}", "heading")
+            return
         for number, (_, row) in enumerate(rows, 1):
             place = f"row {number}"
             if is_too_long(row, names):

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from cases import CaseFileError
 from cases.dialogue_files import read_dialogues
+from cases.note_files import read_notes
 
 MTS = Path(__file__).resolve().parents[3] / "shared" / "datasets" / "mts_dialog" / "MTS-Dialog-TestSet-1.csv"
 SAID = [{"from": "human", "value": "I cough."}, {"from": "gpt", "value": "Since when?"}]
@@ -112,6 +114,12 @@ DUMPED = [{**turn, "refusal": None, "tool_calls": None, "annotations": [], "crea
         {"dialogue": SENTENCES},
         {"Dialogue": ["病人：I cough.", "医生：Since when?"]},
         {"utterances": ["patient: I cough.", "doctor: Since when?"]},
+        {
+            "messages": [
+                {"type": "human", "content": "I cough."},
+                {"type": "ai", "content": "Since when?", "tool_calls": []},
+            ]
+        },
         {"src": "[patient] I cough.\n[doctor] Since when?"},
         {"dialogue": "**Patient:** I\ncough. **Doctor**: Since when?".replace("**", "")},
     ],
@@ -145,6 +153,27 @@ def test_tables_of_transcribed_talk_are_read_with_guests_on_their_side(tmp_path:
     (tmp_path / "aci.csv").write_text(f"encounter_id,dialogue,note\nD1,{said},He coughs.\n", "utf-8-sig")
     ((one,), problems) = read_dialogues(tmp_path / "aci.csv")
     assert (one.id, one.note, len(one.messages), problems) == ("D1", "He coughs.", 3, [])
+
+
+@pytest.mark.parametrize(
+    "table", ["Study A,,\nid,dialogue,note\n", "Study A\nid,dialogue,note\n", "id|dialogue|note\n"]
+)
+def test_a_table_with_another_first_line_than_its_headings_is_refused_once(table: str, tmp_path: Path) -> None:
+    """Each row was named as lacking a note, or as too long."""
+    (tmp_path / "a.csv").write_text(f"{table}1,Doctor: Hello.,He coughs.\n2,Doctor: Hello.,She coughs.\n", "utf-8")
+    _, problems = read_dialogues(tmp_path / "a.csv")
+    with pytest.raises(CaseFileError) as refused:
+        read_notes(tmp_path / "a.csv")
+    for [problem] in (problems, refused.value.problems):
+        assert problem.record == "heading" and problem.message.endswith(
+            f"found {table.split(',')[0].splitlines()[0]!r}"
+        )
+
+
+def test_a_log_of_inspect_is_called_so_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "a.eval").write_bytes(b"PK\x03\x04".ljust(30, b"\xff") + b"_journal/start.json")
+    _, (problem,) = read_dialogues(tmp_path / "a.eval")
+    assert "a log of Inspect: write it as JSON, by inspect log convert FILE --to json" in problem.message
 
 
 @pytest.mark.parametrize(

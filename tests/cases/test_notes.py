@@ -308,7 +308,7 @@ def test_the_note_of_a_case_holds_its_history_and_findings_and_the_answer_apart_
     [
         ("n.csv", "id,note\n1,Cough, fever\n", "row 1: has more cells than the heading; quote a text"),
         ("n.csv", "id,Note,note\n1,Cough,Fever\n", "heading, note: appears 2 times; expected each column once"),
-        ("n.csv", "编号,主诉\n1,咳嗽\n", "row 1, note: expected the text of a note .*a table with id and note"),
+        ("n.csv", "编号,主诉\n1,咳嗽\n", "heading: expected one of the columns note, text, .*found '编号', '主诉'"),
         ("n.xlsx", "PK", 'is a spreadsheet; save it as "CSV UTF-8", with columns id and note'),
     ],
 )

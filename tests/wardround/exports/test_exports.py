@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from cases.dialogue_files import read_dialogues
 from tests.support.browser import WIDE, browser_of_this_machine, page_in
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
@@ -197,6 +198,10 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     assert read.eval.packages["wardround"] == made_by["versions"]["wardround"]
     assert read.eval.metadata["prompts"] == made_by["prompts"]
     assert first.metadata["provenance"]["licence"] == "CC0-1.0"
+    log.write_eval_log(read.model_copy(update={"samples": [first]}), str(tmp_path / "run.json"))
+    ((again,), problems) = read_dialogues(tmp_path / "run.json")
+    said = [(message.role, message.content) for message in again.messages]
+    assert (again.id, said, problems) == (FIRST, [("assistant", "Where?"), ("user", "Here.")], [])
     assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
 
 
