@@ -37,13 +37,15 @@ Kind = TypeVar("Kind", bound=Line)
 def write_checklist(path: Path, kind: type[Line], lines: Sequence[Line]) -> None:
     """Write a checklist; the column ``keep`` comes last, and is empty where nobody has decided.
 
+    It begins with a byte order mark: without one, Excel takes UTF-8 for the machine's own encoding.
+
     Raises:
         OSError: it cannot be written.
     """
     names = [*(name for name in kind.model_fields if name != "keep"), "keep"]
     rows = [{**line.model_dump(), "keep": {True: "yes", False: "no", None: ""}[line.keep]} for line in lines]
     table = Table(path.stem, "", [], [{name: row[name] for name in names} for row in rows])
-    write_whole(path, table.csv if rows else ",".join(names) + "\n")
+    write_whole(path, (table.csv if rows else ",".join(names) + "\n").encode("utf-8-sig"))
 
 
 def columns_of(path: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def reading(*answers: Mapping[str, Any]) -> Callable[[ChatRequest], Mapping[str,
 
 
 def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:  # with the mark that Excel needs
         return list(csv.DictReader(file))
 
 
@@ -92,6 +93,7 @@ def test_a_model_reads_items_with_their_words_and_a_person_makes_them_the_key(so
 def test_proposals_whose_line_is_lost_are_named_and_doubled_lines_count_once(source: Path, tmp_path: Path) -> None:
     out, checklist = tmp_path / "out.jsonl", tmp_path / "out.jsonl.checklist.csv"
     imported(source, out, {"examinations": READ, "treatments": []})
+    assert checklist.read_bytes().startswith(BOM_UTF8), "else Excel garbles what is not ASCII"
     heading, *lines = checklist.read_text("utf-8").splitlines()
     examined = next(line for line in lines if ",General Examination," in line)
     case_id = examined.partition(",")[0]

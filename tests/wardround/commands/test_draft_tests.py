@@ -53,7 +53,7 @@ def drafted(request: ChatRequest) -> Mapping[str, Any] | None:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:  # with the mark that Excel needs
         return list(csv.DictReader(file))
 
 
