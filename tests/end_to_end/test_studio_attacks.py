@@ -118,8 +118,11 @@ def run(server: Server, context: dict[str, Any] | None = None, **given: Any) -> 
 def test_langgraphs_own_command_in_a_clone_is_held_to_the_same(
     tmp_path: Path, pages: Pages, theirs: FakeServer
 ) -> None:
-    """And it posts nothing where the environment says so."""
-    shutil.copy(ROOT / "langgraph.json", tmp_path)
+    """And it posts nothing where the environment says so. A graph of the user's stands beside ours."""
+    ours_and_theirs = json.loads((ROOT / "langgraph.json").read_text("utf-8"))
+    ours_and_theirs["graphs"]["mine"] = {"path": "./mine.py:graph"}
+    (tmp_path / "langgraph.json").write_text(json.dumps(ours_and_theirs), "utf-8")
+    (tmp_path / "mine.py").write_text("import wardround as wr\ngraph = wr.one_step\n", "utf-8")
     collector = {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": f"http://localhost:{pages.port}"}
     asked = len(pages.told)
     with serving(tmp_path, "--no-browser", "--no-reload", program="langgraph", setting=collector) as running:
@@ -129,6 +132,7 @@ def test_langgraphs_own_command_in_a_clone_is_held_to_the_same(
         given = {"case_id": "surgery-03"}
         assert "--allow models" in run(running, {"models": {"default": f"openai:any@{theirs.base_url}"}}, input=given)
         assert "diagnosis_basis" in run(running, input=given)
+        assert '"report":{"symptoms"' in run(running, input=given, assistant_id="mine")
     assert theirs.requests == [] and pages.told[asked:] == []
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.config import get_stream_writer
 from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Send
@@ -16,7 +17,11 @@ from cases.validation import in_a_line, nearest
 from graphs.case_graph import CaseGraph
 from graphs.state_types import NotStartedError, fields_of, is_model, needed_fields, types_of
 from llm.errors import AskError
+from llm.events import watching
 from nodes.workflow.case_lookup import find_case
+
+
+_SHOWN = {"call_started", "call_ended", "request_failed", "throttle"}  # steps are LangGraph's own events
 
 
 class ServedGraph(CaseGraph):
@@ -54,7 +59,13 @@ class ServedGraph(CaseGraph):
                 raise NotStartedError("command: expected `resume`, `update` or `goto`")
             self._check_nodes("command.goto", input.goto)
         try:
-            async for part in super().astream(input, config, **options):
+            parts = super().astream(input, config, **options)
+            while True:
+                with watching(_show):  # a server may ask for each part in a task of its own
+                    try:
+                        part = await anext(parts)
+                    except StopAsyncIteration:
+                        break
                 yield part
         except AskError as error:  # a client is told the message alone, without its notes
             if error.call and len(error.args) == 1:
@@ -82,6 +93,12 @@ class ServedGraph(CaseGraph):
     def _input_types(self) -> Mapping[str, Any]:
         schema: type = self.builder.input_schema
         return types_of(schema)
+
+
+def _show(event: Mapping[str, Any]) -> None:
+    """Send an event of a model call to who streams the mode `custom`: a server that is away is else only waited for."""
+    if event["event"] in _SHOWN:
+        get_stream_writer()(event)
 
 
 def _case_source(context: Any) -> str:

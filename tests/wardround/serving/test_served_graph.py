@@ -13,6 +13,7 @@ from graphs.catalogue import served
 from graphs.state_types import NotStartedError, types_of
 from llm.errors import ModelError
 from nodes.workflow.case_lookup import UnknownCaseError
+from tests.support.fake_server import FakeServer
 from wardround.serving.served_graph import ServedGraph, check_context, input_of
 
 CASE = next(case for case in load_cases() if case.id == "surgery-03").model_dump(mode="json")
@@ -200,3 +201,13 @@ async def test_who_watches_a_run_that_no_model_answers_is_told_at_which_call() -
             pass
     said = str(failed.value)
     assert said.startswith("away: no answer after 1 request (") and said.endswith(" (at report/doctor)")
+
+
+async def test_who_streams_custom_events_is_told_of_calls_and_of_a_server_that_is_waited_for() -> None:
+    graph, config = graph_of("one_step"), {"configurable": {"thread_id": "one"}}
+    with FakeServer(faults=["503"]) as server:
+        context: Any = {"models": {"default": f"openai:any@{server.base_url}"}, "retrieval": False}
+        parts = graph.astream({"case_id": "surgery-03"}, config, context=context, stream_mode="custom")
+        told = [part async for part in parts]
+    assert [event["event"] for event in told] == ["call_started", "request_failed", "call_ended"]
+    assert [event.get("call", event.get("reason")) for event in told] == ["report/doctor", "HTTP 503", "report/doctor"]
