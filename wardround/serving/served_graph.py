@@ -20,7 +20,6 @@ from llm.errors import AskError
 from llm.events import watching
 from nodes.workflow.case_lookup import find_case
 
-
 _SHOWN = {"call_started", "call_ended", "request_failed", "throttle"}  # steps are LangGraph's own events
 
 
