@@ -35,7 +35,8 @@ class ServedGraph(CaseGraph):
         """Run the graph: an input starts it anew, whatever the thread holds; without input it resumes.
 
         Raises:
-            NotStartedError: the input does not fit the graph, or there is nothing to resume.
+            NotStartedError: the input does not fit the graph, there is nothing to resume, or the state lacks what a
+                step needs that it was sent to.
             AskError: a role got no answer; the message names the call.
         """
         config = config or {}
@@ -70,6 +71,18 @@ class ServedGraph(CaseGraph):
             if error.call and len(error.args) == 1:
                 error.args = (f"{error} (at {error.call})",)
             raise
+        except KeyError as error:
+            lacking = error.args[0] if error.args else None
+            if (input is None or isinstance(input, Command)) and lacking in self._fields():
+                missing = f"a step that this run goes on with needs {lacking!r}, which the state does not have yet"
+                raise NotStartedError(f"state: {missing}; go on from an earlier step, or add it by an edit") from error
+            raise
+
+    def _fields(self) -> set[str]:
+        """Return the fields of the graph's state and of those of its parts."""
+        parts = [part for _, part in self.get_subgraphs(recurse=True) if isinstance(part, CompiledStateGraph)]
+        schemas: list[type] = [schema for graph in (self, *parts) for schema in graph.builder.schemas]
+        return {*types_of(*schemas)}
 
     async def _goes_on(self, input: Mapping[str, Any], config: RunnableConfig, options: Mapping[str, Any]) -> bool:
         saver, asked = self._saver(config, input, options)

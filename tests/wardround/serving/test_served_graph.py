@@ -193,6 +193,28 @@ async def test_a_turn_is_bound_to_what_a_doctor_says_at_a_time() -> None:
         await played(graph_of("patient_saps"), {"case_id": "surgery-03", "words": "Does it hurt? Yes?. " * 1000})
 
 
+@pytest.mark.parametrize(
+    ("step", "field"), [("diagnosis", "presentation"), ("further_examination", "examination_record")]
+)
+async def test_a_course_that_is_sent_too_far_ahead_is_told_what_its_state_lacks(step: str, field: str) -> None:
+    graph = graph_of("clinical_workflow")
+    config: Any = {"configurable": {"thread_id": "one"}}
+    async for _ in graph.astream({"case_id": "surgery-01"}, config, context=SHORT, interrupt_before=["admit"]):
+        pass
+    with pytest.raises(NotStartedError, match=f"state: a step .* needs '{field}', which the state does not have yet"):
+        async for _ in graph.astream(Command(goto=step), config, context=SHORT):
+            pass
+
+
+async def test_a_key_that_is_missing_in_code_stays_a_fault_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_: Any) -> None:
+        raise KeyError("presentation")
+
+    monkeypatch.setattr("nodes.workflow.admission.in_played_sex", lacking)
+    with pytest.raises(KeyError, match="presentation"):
+        await played(graph_of("one_step"), {"case_id": "surgery-03"})
+
+
 async def test_who_watches_a_run_that_no_model_answers_is_told_at_which_call() -> None:
     graph, config = graph_of("one_step"), {"configurable": {"thread_id": "one"}}
     context: Any = {"models": {"default": "openai:away@http://127.0.0.1:9/v1"}, "retrieval": False, "max_attempts": 1}
