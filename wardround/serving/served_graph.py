@@ -153,7 +153,9 @@ def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]
                 if is_model(hint) and set(needed_fields(hint)) <= given.keys() <= hint.model_fields.keys():
                     raise NotStartedError(f'input: these are the fields of a {field}; pass it as {{"{field}": ...}}')
             raise NotStartedError(f"input: {name!r} is not a field of it; {expected_fields}")
-    found = fields_of({name: value for name, value in given.items() if value is not None}, types, "input")
+    # a form leaves a field empty, but sends it
+    filled_in = {name: value for name, value in given.items() if value not in (None, "", {})}
+    found = fields_of(filled_in, types, "input")
     if (case := found.get("case")) is not None and found.get("case_id", case.id) != case.id:
         both_cases = f"case_id {found['case_id']!r} and case {case.id!r}"
         raise NotStartedError(f"input: {both_cases} are different cases; give only one")

@@ -140,8 +140,9 @@ def test_an_input_that_nothing_starts_from_is_refused_by_its_field(name: str, gi
     assert "\n" not in str(refused.value) and "pydantic" not in str(refused.value)
 
 
-def test_a_field_that_a_form_left_empty_is_not_there() -> None:
-    given = {"case": None, "case_id": "surgery-03"}
+@pytest.mark.parametrize("empty", [None, "", {}])
+def test_a_field_that_a_form_left_empty_is_not_there(empty: Any) -> None:
+    given = {"case": empty, "case_id": "surgery-03"}
     assert input_of(given, types_of(graph_of("one_step").builder.input_schema), "g") == {"case_id": "surgery-03"}
 
 
