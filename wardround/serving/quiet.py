@@ -2,6 +2,7 @@
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 
 from langgraph.errors import GraphRecursionError
@@ -26,6 +27,8 @@ _SAID = (
 _FIRST_OF_TWO = "Run encountered an error in graph"
 _OF_A_RUN = re.compile(rf"(?:{_FIRST_OF_TWO}:|Background run failed\. Exception:) (<class '.+?'>)")
 _OF_AN_EDIT = "Bad Request Error"
+# Of LangGraph's server to itself: at a run without a thread, and at a traceback.
+_TO_ITSELF = ("`durability` has no effect", "Remove `format_exc_info`")
 
 
 def keep_log_short() -> None:
@@ -33,6 +36,8 @@ def keep_log_short() -> None:
     logging.getLogger("langgraph_api.worker").addFilter(_in_a_line)
     logging.getLogger("langgraph_api.errors").addFilter(_edit_in_a_line)
     logging.getLogger("langgraph.checkpoint.serde.jsonplus").setLevel(logging.ERROR)
+    for warning in _TO_ITSELF:
+        warnings.filterwarnings("ignore", message=warning)
 
 
 def _in_a_line(record: logging.LogRecord) -> bool:

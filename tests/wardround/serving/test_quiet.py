@@ -2,6 +2,7 @@
 
 import logging
 import traceback
+import warnings
 from typing import Any
 
 import pytest
@@ -53,3 +54,13 @@ def test_a_refused_edit_of_a_state_is_logged_by_its_message(
     entry: Any = record.msg
     assert sorted(entry) == shown
     assert entry["event"].endswith(str(error)) is (error is REFUSAL)
+
+
+def test_what_the_server_warns_itself_of_is_not_shown() -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        keep_log_short()
+        warnings.warn("`durability` has no effect when no checkpointer is present.", stacklevel=1)
+        warnings.warn("something of the user's", stacklevel=1)
+    logging.getLogger("langgraph_api.worker").filters.clear()
+    logging.getLogger("langgraph_api.errors").filters.clear()
+    assert [str(one.message) for one in shown] == ["something of the user's"]
