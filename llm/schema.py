@@ -1,10 +1,12 @@
 """The JSON schema of an answer type as it is sent to a model."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
+from cases.validation import InputError
 from cases.vocabulary import (
     AUXILIARY_ITEMS,
     DEPARTMENTS,
@@ -17,6 +19,12 @@ from cases.vocabulary import (
 )
 from llm.replies import mapped
 from prompts import cached_with_prompts, load_descriptions
+
+if sys.flags.optimize > 1:
+    raise InputError(
+        "Python's -OO (PYTHONOPTIMIZE=2) removes the descriptions of answers, which models are sent; "
+        "start Python without it, or with -O"
+    )
 
 _FEW = 6  # at most this many terms are shown beside a field's name
 _VOCABULARIES = (DEPARTMENTS, PHYSICAL_ITEMS, AUXILIARY_ITEMS, EXAMINATION_ITEMS, TREATMENT_ITEMS)

@@ -7,8 +7,12 @@ import typer
 
 
 def printable(text: str) -> str:
-    """Remove control characters, which a terminal would obey."""
-    return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
+    """Remove control characters, which a terminal would obey.
+
+    Half a surrogate pair stands for a byte of a file name in another encoding; as an escape, it is still seen.
+    """
+    kept = (each for each in text if each in "\n\t" or each.isprintable() or "\ud800" <= each <= "\udfff")
+    return "".join(kept).encode("utf-8", "backslashreplace").decode()
 
 
 def printable_line(text: str) -> str:

@@ -1,5 +1,7 @@
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -188,6 +190,12 @@ def test_no_model_reads_where_an_answer_s_form_comes_from() -> None:
     assert len(kinds) > 60
     for kind in kinds:
         assert not source.search(json.dumps(kind.model_json_schema())), kind
+
+
+def test_python_without_docstrings_is_refused_as_models_would_not_be_told_what_an_answer_is() -> None:
+    command = [sys.executable, "-OO", "-c", "import llm.schema"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "(PYTHONOPTIMIZE=2) removes the descriptions of answers" in ended.stderr.splitlines()[-1]
 
 
 def test_an_outline_names_the_fields_their_fields_and_the_terms_of_short_lists_and_nothing_else() -> None:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from wardround import cli
+from wardround.printing import printable
 
 PRINTED = "import os; print(*(os.environ.get(name) for name in ('WARDROUND_API_KEY', 'OPENAI_API_KEY')))"
 
@@ -51,6 +52,12 @@ def test_letters_that_a_terminal_lacks_are_written_as_escapes(monkeypatch: pytes
     cli.write_as_escapes_what_a_terminal_lacks()
     print("37 °C 中", flush=True)
     assert terminal.buffer.getvalue() == b"37 \\xb0C \\u4e2d\n"  # type: ignore[attr-defined]
+
+
+def test_bytes_of_a_path_in_another_encoding_are_printed_as_escapes_and_not_left_out() -> None:
+    path = "runs/病".encode().decode("ascii", "surrogateescape")
+    assert printable(f"Run directory: {path}\x1b[2J") == r"Run directory: runs/\udce7\udc97\udc85[2J"
+    assert printable("37 °C\n病\t😀") == "37 °C\n病\t😀"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ SOME_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 _METADATA = importlib.metadata.__name__
+_HOMELESS = "Could not determine home directory."  # of `Path.home()`, as for a container's user without a name
 _TYPER_ERRORS = (typer.Exit, typer.Abort, *typer.BadParameter.__bases__)  # the last are typer's own usage errors
 
 
@@ -160,6 +161,8 @@ def _refusal_of(error: Exception) -> Refusal | None:
         return Refusal("the current folder has been deleted or moved away; change to another")
     if isinstance(error, OSError):
         return Refusal(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
+    if isinstance(error, RuntimeError) and str(error) == _HOMELESS:
+        return Refusal("this user has no home folder, which libraries look for; set HOME to a folder")
     if isinstance(error, UnicodeEncodeError):  # a file name of another encoding, which no record can hold
         if error.reason != "surrogates not allowed":
             return None

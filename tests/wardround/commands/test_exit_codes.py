@@ -156,6 +156,12 @@ def test_a_file_whose_name_is_in_another_encoding_is_named_as_it_can_be_in_no_re
     assert _ended(error.value) == (2, "error: ma\\udcdf.py: is not valid Unicode; rename the file or folder\n")
 
 
+def test_a_user_without_a_home_folder_is_told_to_name_one() -> None:
+    """As in a container that runs as a user that it does not know, without HOME."""
+    told = "error: this user has no home folder, which libraries look for; set HOME to a folder\n"
+    assert _ended(RuntimeError("Could not determine home directory.")) == (2, told)
+
+
 def test_every_problem_of_a_case_file_is_an_error_of_its_own() -> None:
     problems = [Problem("c.jsonl", f"line {line}", "id", "expected a name") for line in (1, 2)]
     told = "error: c.jsonl, line 1, id: expected a name\nerror: c.jsonl, line 2, id: expected a name\n"
