@@ -1,14 +1,16 @@
 """The case: what the patient knows, what examinations show, and the answer key."""
 
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from cases.strict import Strict, UniqueItems
 from cases.vocabulary import (
     IMAGE_CLASSES,
+    USUAL_SIGNS,
     AuxiliaryItem,
     Department,
     ExaminationItem,
@@ -19,8 +21,28 @@ from cases.vocabulary import (
 )
 
 LONGEST = 200_000  # characters of a text; a long record has some thousands, and rules take time to read it
-Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)]
-RequiredText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
+_JOINERS = {0x200C, 0x200D}  # without them, words in Persian and some emoji are others
+
+
+def as_usually_typed(text: Any) -> Any:
+    """Return a text in the usual signs, so that rules and models read the same words the same.
+
+    Accents are one character with their letter (NFC), lines end in a line feed, wide letters and digits and spaces that
+    do not break are usual ones, and soft hyphens and zero-width characters are gone. What is no text stays as it is.
+    """
+    if not isinstance(text, str) or (text.isascii() and "\r" not in text):
+        return text
+    usual = {sign: other for sign, other in USUAL_SIGNS.items() if sign not in _JOINERS}
+    return unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").translate(usual)
+
+
+AS_USUALLY_TYPED = BeforeValidator(as_usually_typed)
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST), AS_USUALLY_TYPED]
+RequiredText = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST), AS_USUALLY_TYPED
+]
+# A name or letter that is compared with others keeps the signs in which they are written.
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
 Split = Literal["train", "validation", "test"]
 Sex = Literal["female", "male"]
 
@@ -68,7 +90,7 @@ class PatientRecord(Strict):
 class Image(Strict):
     """A picture that an examination yields."""
 
-    file: RequiredText = Field(description="Path of the picture, relative to the folder of the case file.")
+    file: Name = Field(description="Path of the picture, relative to the folder of the case file.")
     item: AuxiliaryItem = Field(description="Image class: the examination that yields the picture.")
     name: Text = Field(
         default="",
@@ -144,7 +166,9 @@ class AnswerKey(Strict):
     options: dict[str, RequiredText] = Field(
         default_factory=dict, exclude_if=is_empty, description="Options of the question, by letter."
     )
-    option: Text = Field(default="", exclude_if=is_empty, description="Letter of the correct option.")
+    option: Annotated[str, StringConstraints(strip_whitespace=True)] = Field(
+        default="", exclude_if=is_empty, description="Letter of the correct option."
+    )
     entities: list[RequiredText] = Field(
         default_factory=list, exclude_if=is_empty, description="Names that the source has marked in the record."
     )
@@ -204,8 +228,8 @@ class Provenance(Strict):
 class Case(Strict):
     """One patient's course: record, examinations and answer key, in one language."""
 
-    id: RequiredText
-    parent_id: RequiredText | None = Field(
+    id: Name
+    parent_id: Name | None = Field(
         default=None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
     )
     language: Language = "en"

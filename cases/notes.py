@@ -1,10 +1,11 @@
 """Clinical notes, from which dialogues are reconstructed (CliniChat, section 3.1)."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from cases.case import Case, PatientRecord
+from cases.case import AS_USUALLY_TYPED, Case, PatientRecord
 from cases.strict import Strict
 from cases.text.note_sections import heading, note_sections, read_sections
 from cases.vocabulary import Language, label
@@ -18,7 +19,7 @@ class Note(Strict):
     model_config = ConfigDict(str_strip_whitespace=True)
 
     id: str = Field(min_length=1)
-    text: str = Field(min_length=1)
+    text: Annotated[str, AS_USUALLY_TYPED] = Field(min_length=1)
     language: Language = "en"
     department: str | None = None
     diseases: list[str] = Field(default_factory=list, description="Diagnosed diseases, the principal one first.")

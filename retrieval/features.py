@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from cases.case import Case, RequiredText, Sex, Text, is_none
+from cases.case import Case, Name, Sex, Text, is_none
 from cases.impersonal import impersonal_text
 from cases.strict import Strict
 from cases.text.symptoms import describe_symptoms
@@ -27,8 +27,8 @@ from prompts import age, listed, load_words, mark
 class RememberedCase(Strict):
     """An earlier case in twelve features. An unverified one is a pseudo-case: a run's own answers, written back."""
 
-    id: RequiredText
-    parent_id: RequiredText | None = Field(
+    id: Name
+    parent_id: Name | None = Field(
         default=None, exclude_if=is_none, description="For a variant: id of the case that it was made from."
     )
     language: Language = "en"
