@@ -21,10 +21,7 @@ def graph(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
-            "-o",
-            help="File to write: .svg for a picture, any other suffix for Mermaid text.",
-            callback=a_file,
+            "--out", "-o", help="File to write: .svg for a picture, any other suffix for Mermaid text.", callback=a_file
         ),
     ] = None,
 ) -> None:

@@ -206,10 +206,7 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
                 rows[-1] |= zip(
                     (f"{part}{ending}" for ending, *_ in _RHO), (one.rho, low, high, one.p, one.n), strict=True
                 )
-    columns = [
-        *key_columns("score", "judge"),
-        Column("mean", "Mean", form=found.form, mean=True),
-    ]
+    columns = [*key_columns("score", "judge"), Column("mean", "Mean", form=found.form, mean=True)]
     for part in ("people", "length") if people else ("length",):
         group = f"Rank correlation with {part}"
         columns += [Column(f"{part}{ending}", title, group, form) for ending, title, form in _RHO]

@@ -18,11 +18,7 @@ def sentences_with_labels() -> list[tuple[str, bool]]:
     others = [
         text
         for language in LANGUAGES
-        for texts in (
-            *wordings(language).values(),
-            *questions(language).values(),
-            sentences_to_learn("asks", language),
-        )
+        for texts in (*wordings(language).values(), *questions(language).values(), sentences_to_learn("asks", language))
         for text in texts
     ]
     return [*((text, True) for text in declining), *((text, False) for text in dict.fromkeys(others))]

@@ -104,11 +104,7 @@ def aie(
     leave_out: LeaveOut = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Write Table 2 or 3 and Figures 6b to 6d to this directory.",
-        ),
+        typer.Option("--out", metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory."),
         AfterValidator(out_folder),
     ] = None,
 ) -> Scores:

@@ -98,11 +98,7 @@ def aie_pairwise(
     leave_out: LeaveOut = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Write win rates, correlations and figures to this directory.",
-        ),
+        typer.Option("--out", metavar="DIR", help="Write win rates, correlations and figures to this directory."),
         AfterValidator(out_folder),
     ] = None,
 ) -> Scores:
