@@ -41,11 +41,10 @@ from wardround.store.manifest import is_run
 from wardround.tables.scores import failed_notes
 
 Judged = Literal["consultation", "patient", "persona"]
-_ENDS: Mapping[Judged, Ends] = {"consultation": (1.0, 5.0), "patient": (0.0, 2.0), "persona": (0.0, 5.0)}
-_JUDGES: Mapping[Judged, Role[Any]] = {
-    "consultation": consultation_judge,
-    "patient": patient_judge,
-    "persona": persona_judge,
+_JUDGES: Mapping[Judged, tuple[Role[Any], Ends]] = {  # with the lowest and highest score
+    "consultation": (consultation_judge, (1.0, 5.0)),
+    "patient": (patient_judge, (0.0, 2.0)),
+    "persona": (persona_judge, (0.0, 5.0)),
 }
 RecallOption = Annotated[
     RecallName,
@@ -119,17 +118,17 @@ def medpmc(
         notes.append(
             "Support is our addition: the share of the report that the case supports. A recall alone rewards length."
         )
-    judged_columns = {f"Judge: {aspect}": aspect for aspect in _JUDGES[judged].answer.model_fields}
-    verdicts = _judge(cases, judge, _JUDGES[judged]) if judge else []
+    role, ends = _JUDGES[judged]
+    judged_columns = {f"Judge: {aspect}": aspect for aspect in role.answer.model_fields}
+    verdicts = _judge(cases, judge, role) if judge else []
     if judge:
         for column, aspect in judged_columns.items():
             samples[column] = known((case.case, verdict.mean(aspect)) for case, verdict in verdicts)
-        tables += _each_judge(_JUDGES[judged], [verdict for _, verdict in verdicts])
+        tables += _each_judge(role, [verdict for _, verdict in verdicts])
         notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
     if human:
         tables.append(correlated(samples, people))
-    judged_ends = dict.fromkeys(judged_columns, _ENDS[judged])
-    estimate_all = partial(_columns, judged=judged_ends, clustered=mode == "sound")
+    estimate_all = partial(_columns, judged=dict.fromkeys(judged_columns, ends), clustered=mode == "sound")
     metrics, files = estimate_all(samples), of_each(dict(zip(names, own.parts, strict=True)), estimate_all)
     tables = [*by_file(files), *tables]
     if mode == "paper":
