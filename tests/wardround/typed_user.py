@@ -92,7 +92,7 @@ def use(case: wr.Case, model: BaseChatModel, folder: Path) -> None:
     wr.to_dataframe(folder.iterdir(), level="calls")
     wr.compare(folder.iterdir(), margin=0.1)
     wr.compare(folder, "other", *folder.iterdir())
-    wr.score_transcripts("aie", folder, mode="paper")
+    wr.score_transcripts("aie", folder, mode="paper", settings={"timeout": 5})
     wr.save_cases((case.model_copy(update={"id": "other"}) for _ in range(1)), folder)
     wr.build_clinical_workflow("single").compile().invoke(given)
 

@@ -1,7 +1,7 @@
 """Parse what the command line sets: ``KEY=VALUE`` and ``ROLE=SPEC``."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,12 +16,14 @@ _OF_CALLS = (  # settings that a command without an experiment may set for the m
 )  # fmt: skip
 
 
-def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Parse ``KEY=VALUE`` options: a key as `dotted` reads it, and a value in TOML or plain text.
+def parse_settings(settings: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Parse ``KEY=VALUE`` options: a key as `dotted` reads it, and a value in TOML or plain text; or values by key.
 
     Raises:
         ConfigurationError: an option has no ``=``.
     """
+    if isinstance(settings, Mapping):
+        return {dotted(key): value for key, value in settings.items()}
     parsed: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -40,7 +42,7 @@ def dotted(key: str) -> str:
     return key if "." in key or key in known_keys([]) else f"workflow.{key}"
 
 
-def parse_call_settings(settings: Sequence[str]) -> dict[str, Any]:
+def parse_call_settings(settings: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
     """Parse ``KEY=VALUE`` options that say how models are asked: ``timeout``, ``max_tokens``, ``model.NAME.KEY``.
 
     A model may lack its spec, which a run may have recorded.

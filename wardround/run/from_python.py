@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cases.validation import in_a_line
 from llm.errors import ModelSpecError
 from llm.model_objects import with_specs
-from wardround.config.command_line import dotted
+from wardround.config.command_line import parse_settings
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep, check_experiment, read_experiment
 from wardround.library import find_file
@@ -29,8 +29,8 @@ def run_experiment(
     """Run an experiment, as ``wardround run`` does; a run that was started in the same directory is resumed.
 
     Args:
-        experiment: a file, the name of a built-in one, or its sections as a mapping; if None, the built-in cases,
-            offline.
+        experiment: a file or the name of a built-in one (of one run: ``wardround run`` runs sweeps), its sections as a
+            mapping, or an `Experiment`; if None, the built-in cases, offline.
         out: the run directory; ``runs/<name>-<fingerprint>`` if None.
         settings: override a file's settings, by key as in ``--set``: ``{"data.limit": 2, "feedback": "off"}``.
         models: override a file's model map: specs, or LangChain chat models.
@@ -53,12 +53,13 @@ def run_experiment(
         experiment = check_experiment(experiment)
     if not isinstance(experiment, Experiment):
         file = find_file(Path(experiment)) if experiment is not None else None
-        given = {dotted(key): value for key, value in (settings or {}).items()}
         try:
             specs = with_specs(models)
         except ModelSpecError as error:
             raise ConfigurationError(f"run_experiment: {error}") from error
-        experiment = read_experiment(file, given, specs, [str(plugin) for plugin in plugins], "run_experiment")
+        experiment = read_experiment(
+            file, parse_settings(settings or {}), specs, [str(plugin) for plugin in plugins], "run_experiment"
+        )
     elif settings or models or plugins:
         raise ConfigurationError("settings, models and plugins override an experiment file; set them in the experiment")
     try:

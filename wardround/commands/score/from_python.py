@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,9 @@ from wardround.config.experiment import ConfigurationError
 Returned = TypeVar("Returned")
 
 
-def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] = (), **options: Any) -> dict[str, Any]:
+def score_transcripts(
+    suite: str, *sources: str | Path, settings: Mapping[str, Any] | Sequence[str] = (), **options: Any
+) -> dict[str, Any]:
     """Score transcripts or runs, made anywhere, as ``wardround score SUITE SRC ...`` does.
 
     ``wr.score_transcripts("aie", "gpt4.json", mode="paper")["metrics"]["COVERAGE"]["mean"]``
@@ -27,7 +29,7 @@ def score_transcripts(suite: str, *sources: str | Path, settings: Sequence[str] 
     Args:
         suite: the name of the suite or command: ``aie``, ``medpmc``, ``clini_eval``, ``mvme`` ...
         sources: transcript files or run directories.
-        settings: how judges are asked, as after ``--set``: ``["max_tokens=800"]``.
+        settings: how judges are asked, as after ``--set``: ``{"max_tokens": 800}``, or ``["max_tokens=800"]``.
         options: those of the command, with underscores: ``mode="paper"``, ``judge=["openai:gpt-4o"]``. What may be
             repeated there is a list here.
 

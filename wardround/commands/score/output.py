@@ -96,7 +96,7 @@ class Scores:
         return self.answered[name].n / max(self.metrics[name].n, 1)
 
 
-def scored(score: Callable[..., Scores], settings: Sequence[str], /, **options: Any) -> Scores:
+def scored(score: Callable[..., Scores], settings: Sequence[str] | Mapping[str, Any], /, **options: Any) -> Scores:
     """Call a scoring function; its scores also say with which settings of calls models were asked, and what they used.
 
     Raises:

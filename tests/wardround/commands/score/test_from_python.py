@@ -43,6 +43,7 @@ def test_a_judge_is_asked_also_where_a_loop_is_running_as_in_a_notebook(tmp_path
         return wr.score_transcripts("medpmc", file, judge=["offline"], settings=["timeout=5"])
 
     found = asyncio.run(inside())
+    assert found == wr.score_transcripts("medpmc", file, judge=["offline"], settings={"timeout": 5})
     assert any(name.startswith("Judge: ") for name in found["metrics"])
     assert found["settings"] == {"timeout": 5} and any("--judge" in note for note in found["notes"])
 
@@ -101,6 +102,7 @@ def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tm
         ("aie", [file], {"each_round": True}, "--each-round: needs a model that chooses"),
         ("aie", [file], {"settings": "max_tokens=800"}, r"settings = .max_tokens=800.; expected a list, \['max"),
         ("aie", [file], {"settings": ["colour=red"]}, "--set colour: does not say how a model is asked"),
+        ("aie", [file], {"settings": {"colour": "red"}}, "--set colour: does not say how a model is asked"),
         ("medchain", [file, file], {}, "suite 'medchain' takes one source"),
     ):
         with pytest.raises(wr.ConfigurationError, match=words):
