@@ -262,7 +262,11 @@ class Memory:
         except CaseMemoryError:
             raise
         except Exception as error:  # Chroma raises its own errors, httpx's, and plain Exception
-            hint = remedy() or ("; if it is damaged, build another (`wardround memory build`)" if self._writer else "")
+            hint = remedy()
+            if not hint and self._writer:
+                hint = "; if it is damaged, build another (`wardround memory build`)"
+            elif not hint and self.location.startswith(("http://", "https://")):
+                hint = "; check its server, then repeat the command"
             raise CaseMemoryError(f"case memory {self.location!r} cannot be {done}: {error}{hint}") from error
 
 

@@ -259,7 +259,7 @@ def test_a_server_that_goes_away_is_an_error_that_names_it(server: str, tmp_path
     memory = build_memory([appendicitis()], server, "cheap")
     memory._client._server._session.base_url = "http://127.0.0.1:1"  # type: ignore[attr-defined]
     memory._client._server._api_url = "http://127.0.0.1:1/api/v2"  # type: ignore[attr-defined]
-    with pytest.raises(CaseMemoryError, match=f"{server}.*cannot be read"):
+    with pytest.raises(CaseMemoryError, match=f"{server}.*cannot be read: .*; check its server, then"):
         memory.recall("pain", "Surgery")
 
 
