@@ -2,6 +2,7 @@
 
 import marshal
 import re
+import warnings
 from contextlib import suppress
 from functools import cache, lru_cache
 from types import ModuleType
@@ -84,6 +85,8 @@ def jieba() -> ModuleType:
     Its parsed dictionary is kept in the user's own cache folder; in the temporary folder, which is jieba's default, any
     user of the machine could replace it.
     """
+    # Its patterns are no raw strings: on Python 3.12 and later, compiling it prints three warnings.
+    warnings.filterwarnings("ignore", ".*invalid escape sequence", SyntaxWarning, r".*\bjieba\b")
     import jieba as loaded
 
     loaded.setLogLevel(60)  # silence its messages about loading the dictionary

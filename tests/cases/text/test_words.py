@@ -1,5 +1,6 @@
 import marshal
 import tempfile
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
@@ -38,6 +39,18 @@ def _endings() -> list[str]:
     return [
         f"{letters}{ending}" for letters in map("".join, permutations("abcdef", 3)) for ending in ("ing", "ions", "ed")
     ]
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"), [("jieba/__init__.py", False), ("jieba/finalseg/__init__.py", False), ("mine.py", True)]
+)
+@pytest.mark.parametrize("said", [r"invalid escape sequence '\.'", r'"\." is an invalid escape sequence. Such'])
+def test_what_python_says_of_patterns_in_jieba_is_not_shown(file: str, shown: bool, said: str) -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        jieba.__wrapped__()
+        warnings.warn_explicit(said, SyntaxWarning, f"/site-packages/{file}", 44)
+    assert bool(seen) == shown
 
 
 @pytest.mark.parametrize(("kept", "read"), [(marshal.dumps(({"胸部": 3}, 3)), True), (b"torn", False), (None, False)])
