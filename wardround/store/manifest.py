@@ -68,14 +68,21 @@ def is_run(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() or (folder / COPY).is_file()
 
 
+def this_program() -> str:
+    """Return version and commit of the program that is running."""
+    return program_of({"versions": versions(_PACKAGES), "git": git_state()})
+
+
 def other_program(manifest: Mapping[str, Any]) -> str:
     """Return which other state of the program made a run, as far as it is recorded; empty if it was this one."""
-    now = {"versions": versions(_PACKAGES), "git": git_state()}
-    then, here = (
-        ((of.get("versions") or {}).get("wardround"), (of.get("git") or {}).get("commit")) for of in (manifest, now)
-    )
-    version, commit = then
-    return "" if then == here else f"wardround {version}" + (f" of commit {commit[:12]}" if commit else "")
+    then = program_of(manifest)
+    return "" if then == this_program() else then
+
+
+def program_of(manifest: Mapping[str, Any]) -> str:
+    """Return version and commit of the program that began a run."""
+    version, commit = (manifest.get("versions") or {}).get("wardround"), (manifest.get("git") or {}).get("commit")
+    return f"wardround {version}" + (f" of commit {commit[:12]}" if commit else "")
 
 
 def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:

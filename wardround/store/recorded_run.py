@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -29,7 +30,7 @@ from wardround.noted_plugins import why_foreign
 from wardround.plugins import is_own, record_plugins
 from wardround.printing import first_of
 from wardround.run.sweep import run_order
-from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, read_manifest
+from wardround.store.manifest import MANIFEST, is_run, manifest_of, other_program, planned, program_of, read_manifest
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace
@@ -78,7 +79,17 @@ class RecordedRun:
             _warn_once(
                 f"{self.path}: read without {', '.join(lost)}, which a script had registered; load it with --plugin"
             )
+        for program, cases in _programs_of(found).items():
+            _warn_once(
+                f"{self.path}: {program} ran {cases} of {len(found)} cases, and {program_of(self.manifest)} the "
+                "others; their rules may differ"
+            )
         return found
+
+    @property
+    def other_programs(self) -> dict[str, int]:
+        """Number of cases by the program that ran them, without the one that began the run."""
+        return _programs_of(self.results)
 
     @property
     def scored(self) -> list[Result]:
@@ -238,6 +249,11 @@ class RecordedRun:
     def in_its_words(self) -> AbstractContextManager[None]:
         """Lay the run's own folder of prompts over ours, as it may hold a language, unless another one was named."""
         return nullcontext() if is_laid_over() else laid_over(self.experiment.prompts)
+
+
+def _programs_of(results: Iterable[Result]) -> dict[str, int]:
+    """Count results by the program that resumed the run for them; empty if the one that began it made all."""
+    return dict(Counter(result.program for result in results if result.program))
 
 
 def _cases_in(items: Mapping[str, Item]) -> dict[str, Case]:

@@ -53,6 +53,10 @@ class Result(BaseModel):
         default="", description="Language in which it was played; empty in older lines and of a lost worker."
     )
     run: str = Field(default="", description="Id of the run, as in the manifest; empty in older lines.")
+    program: str = Field(
+        default="",
+        description="Version and commit that ran the case, if not those in the manifest, which began the run.",
+    )
 
     @property
     def scored(self) -> bool:

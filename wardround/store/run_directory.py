@@ -39,6 +39,7 @@ from wardround.store.manifest import (
     other_program,
     recorded_manifest,
     refuse_other_run,
+    this_program,
     write_manifest,
 )
 from wardround.store.provenance import write_json
@@ -248,7 +249,8 @@ class RunDirectory:
     def add(self, result: Result) -> None:
         """Append one result durably; the trace of a final case is packed."""
         with writing(self.path):
-            append_sealed(self.results_file, result.model_copy(update={"run": self.run}))
+            program = this_program() if self.begun_by else ""
+            append_sealed(self.results_file, result.model_copy(update={"run": self.run, "program": program}))
             if self._recorded is not None:
                 self._recorded[result.key] = self._to_keep(result)
             if result.final:

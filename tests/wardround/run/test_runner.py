@@ -28,11 +28,13 @@ from scoring.medchain.answers import score_clinical_workflow
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 from tests.support.runs import CASES, IDS, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.report.pages import report_page
 from wardround.run.engines import local
 from wardround.run.one_case import Outcome
 from wardround.run.runner import run_experiment
 from wardround.store.durable_lines import RunStoppedError
-from wardround.store.manifest import read_manifest, write_manifest
+from wardround.store.manifest import read_manifest, this_program, write_manifest
+from wardround.store.recorded_run import find_run
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 
@@ -580,6 +582,20 @@ def test_a_run_that_goes_on_with_another_program_says_so_unless_it_was_done(
     (tmp_path / "results.jsonl").unlink()
     assert run(short(limit=1), tmp_path)["scored"] == 1
     assert told in caplog.text
+
+
+def test_what_another_program_ran_is_told_by_whoever_reads_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(short(limit=1), tmp_path)
+    assert not find_run(tmp_path).other_programs
+    before = {"versions": {"wardround": "0.0.9"}, "git": None}
+    write_manifest(tmp_path, {**read_manifest(tmp_path / "manifest.json"), **before})
+    (tmp_path / "results.jsonl").unlink()
+    run(short(limit=1), tmp_path)
+    assert find_run(tmp_path).other_programs == {this_program(): 1}
+    assert f"{this_program()} ran 1 of 1 cases, and wardround 0.0.9 the others" in caplog.text
+    assert f"{this_program()}: 1 of 1 cases" in report_page(find_run(tmp_path))
 
 
 def test_a_memory_without_a_case_is_refused_unless_it_grows(tmp_path: Path) -> None:
