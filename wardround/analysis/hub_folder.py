@@ -10,7 +10,7 @@ from scoring.clini_eval.data_sheet import DataSheet, data_sheet
 from scoring.metrics.samples import case_of
 from wardround.analysis.training_sets import Line, interviews
 from wardround.config.experiment import ConfigurationError
-from wardround.printing import in_markdown
+from wardround.printing import counted, in_markdown
 from wardround.store.provenance import versions, write_json_lines, write_whole
 
 CARD = "README.md"
@@ -115,14 +115,14 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
     }
     template = Path(__file__).with_name("hub_card.md").read_text("utf-8")
     values = {
-        "dialogues": sheet.dialogues,
+        "dialogues": counted(sheet.dialogues, "dialogue"),
         "turns": _figures(sheet),
         "sources": _listed(dialogue.source or "not recorded" for dialogue in dialogues),
         "ways": _listed(dialogue.strategy or "not recorded" for dialogue in dialogues),
         "models": _listed(model for dialogue in dialogues for model in dialogue.models or ["not recorded"]),
         "departments": _listed(dialogue.department or "not recorded" for dialogue in dialogues),
         "rare": ", ".join(map(in_markdown, sheet.rare)) or "none",
-        "files": "\n".join(f"- `{file}`: {count} lines" for file, count in counts.items()),
+        "files": "\n".join(f"- `{file}`: {counted(count, 'line')}" for file, count in counts.items()),
         "version": versions(["wardround"])["wardround"] or "",
         "license": in_markdown(license),
     }
