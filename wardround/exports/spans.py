@@ -60,11 +60,13 @@ def _write(cases: Iterator[Sequence["ReadableSpan"]], file: Path) -> int:
     from google.protobuf.json_format import MessageToDict
     from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-    return write_json_lines(file, (_with_hex_ids(MessageToDict(encode_spans(spans))) for spans in cases))
+    # OTLP's JSON differs from Protobuf's: enumerations are numbers, and ids hexadecimal.
+    messages = (MessageToDict(encode_spans(spans), use_integers_for_enums=True) for spans in cases)
+    return write_json_lines(file, map(_with_hex_ids, messages))
 
 
 def _with_hex_ids(message: dict[str, Any]) -> dict[str, Any]:
-    """Convert the spans' ids from base64, as in Protobuf's JSON, to hexadecimal, as in OTLP's."""
+    """Convert the spans' ids from base64."""
     scopes = (scope for resource in message["resourceSpans"] for scope in resource["scopeSpans"])
     for span in (span for scope in scopes for span in scope["spans"]):
         span |= {key: base64.b64decode(span[key]).hex() for key in ("traceId", "spanId", "parentSpanId") if key in span}
@@ -180,10 +182,11 @@ def _call(call: Call, spec: ModelSpec, content: bool, open_span: Any) -> None:
         if call.cost is not None:
             attributes["wardround.cost"] = call.cost
     if content:
-        answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False)
         attributes["gen_ai.input.messages"] = json.dumps(
             [_message(one) for one in call.messages or ()], ensure_ascii=False
         )
+    if content and call.answer is not None:
+        answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False)
         message = {"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}
         attributes["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
     if call.error is not None:

@@ -282,11 +282,14 @@ def test_spans_tell_who_was_asked_when_and_by_whom_and_words_only_when_asked_for
     uncounted = next(span["told"] for span in spans if span["told"].get("wardround.call") == "evaluation/director")
     assert not any(name.startswith("gen_ai.usage") for name in uncounted), "the server reported no tokens"
     assert any(span["name"] == "invoke_agent patient" for span in spans)  # nobody's model was asked
+    assert {span["kind"] for span in spans} == {1, 3} and {one["status"].get("code") for one in spans} == {None, 2}
     assert any(span["told"].get("error.type") == "unparseable_answer" for span in spans)
     without = (tmp_path / "a.jsonl").read_text("utf-8")
     assert "secret" not in without and "not JSON" not in without  # an error may quote what was said
     export("otel", run, "-o", tmp_path / "b.jsonl", "--content")
     assert "secret" in (tmp_path / "b.jsonl").read_text("utf-8")
+    failed = next(one["told"] for one in spans_of(tmp_path / "b.jsonl") if "error.type" in one["told"])
+    assert "gen_ai.output.messages" not in failed, "there was no answer (the word null)"
     assert [one["spanId"] for one in spans_of(tmp_path / "b.jsonl")] == [one["spanId"] for one in spans]
 
 
