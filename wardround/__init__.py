@@ -6,8 +6,9 @@ This is the public Python API. Importing it is cheap: each name is loaded on fir
 - Graphs: `clinical_workflow`, `consultation`, `one_step`, `dispute_resolution`, `reconstruction` and `clini_eval`. Each
   has `invoke`, `ainvoke`, `stream` and `astream`, and a class for its settings (`ClinicalContext`, ...). `score` and
   `ascore` score what a graph returned.
-- Experiments: `run_experiment` runs an `Experiment`, `to_dataframe` reads a run, `compare` tests the differences of
-  runs, `rescore` scores a run again, and `score_transcripts` scores what others have made.
+- Experiments: `run_experiment` runs an `Experiment`, `run_sweep` each run of a file, `to_dataframe` reads a run,
+  `compare` tests the differences of runs, `rescore` scores a run again, and `score_transcripts` scores what others have
+  made.
 - Coroutines, to be awaited or given to `asyncio.run`: `ascore`, `ask` and `rescore`.
 - Plug-ins: `metric`, `strategy`, `patient`, `importer` and `add_prompts` register something; `load_plugin` loads a file
   that does so.
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from wardround.exports.comparison import compare
     from wardround.exports.frames import to_dataframe
     from wardround.plugins import PluginError, load_plugin
-    from wardround.run.from_python import run_experiment
+    from wardround.run.from_python import run_experiment, run_sweep
 
     __version__: str
 
@@ -133,6 +134,7 @@ __all__ = [
     "reconstruction",
     "rescore",
     "run_experiment",
+    "run_sweep",
     "save_cases",
     "score",
     "score_transcripts",

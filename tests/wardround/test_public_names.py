@@ -17,6 +17,7 @@ import pandas
 import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
+from typer.testing import CliRunner
 
 import cases
 import graphs
@@ -26,6 +27,7 @@ import scoring
 import wardround as wr
 from cases.strict import Strict
 from tests.support.fake_server import FakeServer
+from wardround.cli import app
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.config.experiment_file import read_experiment
 
@@ -185,6 +187,31 @@ def test_a_file_is_run_from_python_with_settings_and_plug_ins_laid_over(tmp_path
     settings = {"data.limit": 1, **{f"workflow.{name}": value for name, value in SHORT.items()}}
     assert wr.run_experiment(file, tmp_path / "run", settings=settings)["attempted"] == 1
     assert json.loads((tmp_path / "run/manifest.json").read_text("utf-8"))["configuration"]["data"]["limit"] == 1
+
+
+async def test_a_sweep_is_run_from_python_as_by_the_command_which_goes_on_with_it(tmp_path: Path) -> None:
+    file, out = tmp_path / "study.toml", tmp_path / "study"
+    file.write_text(
+        "tables = ['scores', 'contrasts']\n[variants]\nwith = {}\nwithout = { workflow.feedback = 'off' }\n", "utf-8"
+    )
+    settings = {"data.limit": 1, **{name: value for name, value in SHORT.items() if name != "feedback"}}
+    summaries = wr.run_sweep(file, out, settings=settings)  # inside a running event loop, as in a notebook
+    assert {name: summary["scored"] for name, summary in summaries.items()} == {"with": 1, "without": 1}
+    assert json.loads((out / "without/summary.json").read_text("utf-8")) == summaries["without"]
+    files = {path: path.read_bytes() for path in sorted((out / "tables").iterdir())}
+    assert [path.name for path in files if path.suffix == ".csv"] == ["contrasts.csv", "scores.csv"]
+    given = [part for name, value in settings.items() for part in ("--set", f"{name}={json.dumps(value)}")]
+    finished = await asyncio.to_thread(CliRunner().invoke, app, ["run", str(file), "-o", str(out), *given])
+    assert finished.exit_code == 0, finished.output
+    assert {path: path.read_bytes() for path in sorted((out / "tables").iterdir())} == files
+
+
+def test_all_runs_of_a_sweep_are_checked_before_the_first(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("[variants]\none = {}\nother = { models.patient = 'openai:gpt-4o' }\n", "utf-8")
+    with pytest.raises(wr.InputError, match="needs a key"):
+        wr.run_sweep(file, tmp_path / "study")
+    assert not (tmp_path / "study").exists()
 
 
 def test_a_setting_may_be_named_from_python_as_it_may_on_the_command_line(tmp_path: Path) -> None:

@@ -89,6 +89,8 @@ def use(case: wr.Case, model: BaseChatModel, folder: Path) -> None:
     wr.clini_eval.invoke({"dialogue": state["dialogue"]}, context={"models": {"default": "offline"}})
     wr.run_experiment(wr.Experiment(graph="consultation", workflow={"patient": "saps"}), folder)
     wr.run_experiment("mine.toml", models={"patient": model}, settings={"data.limit": 2}, plugins=[folder])
+    summaries = wr.run_sweep("medchain_table_3", folder, models={"default": model})
+    print(summaries["full"]["scores"])
     wr.to_dataframe(folder.iterdir(), level="calls")
     wr.compare(folder.iterdir(), margin=0.1)
     wr.compare(folder, "other", *folder.iterdir())

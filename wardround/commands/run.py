@@ -10,11 +10,10 @@ from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
-from wardround.printing import counted, echo, reason
+from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from wardround.config.experiment import Experiment
     from wardround.config.experiment_file import Sweep
@@ -132,13 +131,14 @@ def _run(sweep: "Sweep", root: Path, progress: Progress) -> int:
     from wardround.commands.tables import tables_of_sweep
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
+    from wardround.run.whole_sweep import check_all, shared_cluster
     from wardround.store.durable_lines import writing
 
     _warn_of_models(sweep)
-    _check_all(sweep, root)
+    check_all(sweep, root)
     failed = 0
     directories = {name: root / name for name in sweep.runs}  # a single run has no name
-    with _shared_cluster([*sweep.runs.values()]):
+    with shared_cluster(sweep):
         for name, experiment in sweep.runs.items():
             with live_view(Console(stderr=True), f"{name}: " if name else "", progress):
                 summary = asyncio.run(run_experiment(experiment, directories[name]))
@@ -170,26 +170,6 @@ def _warn_of_models(sweep: "Sweep") -> None:
         )
 
 
-def _check_all(sweep: "Sweep", root: Path) -> None:
-    """Check keys, cases and servers of all runs of a sweep before the first is run, and record their order."""
-    import asyncio
-
-    from wardround.config.preflight import check_keys, check_servers
-    from wardround.config.selection import select
-    from wardround.run.sweep import write_order
-
-    check_keys([experiment.context for experiment in sweep.runs.values()])
-    if sweep.single:
-        return
-    for experiment in sweep.runs.values():
-        select(experiment.data)
-        asyncio.run(check_servers(experiment.context))
-    try:
-        write_order(sweep, root)
-    except OSError as error:
-        refuse(f"{root}: cannot be written: {reason(error)}")
-
-
 def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path) -> int:
     """Print the scores of a run and what it lacks; return how many cases and judgements it lacks."""
     from rich.console import Console
@@ -209,16 +189,6 @@ def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path
     if unjudged := scores_without_judgement(summary):
         echo(f"{counted(unjudged, 'score')} missing because a judge failed; --retry-failed asks it again")
     return int(summary["failed"] + left + stopped + unjudged)
-
-
-def _shared_cluster(runs: "Sequence[Experiment]") -> "AbstractContextManager[object]":
-    """Open one cluster for all runs of a sweep that use the same address, so that its workers start once."""
-    addresses = {one.run.address for one in runs if one.run.engine == "ray"}
-    if len(runs) == 1 or len(addresses) != 1:
-        return nullcontext()
-    from wardround.run.engines.ray import connected
-
-    return connected(addresses.pop())
 
 
 def known_names() -> "Mapping[str, Sequence[str]]":

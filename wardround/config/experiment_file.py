@@ -138,10 +138,18 @@ def read_experiment(
     Raises:
         ConfigurationError: as there, or the file sweeps over several runs.
     """
-    sweep = read_sweep(file, overrides, models, plugins, origin)
+    return only_run(read_sweep(file, overrides, models, plugins, origin), file)
+
+
+def only_run(sweep: Sweep, file: Path | None) -> Experiment:
+    """Return the only run of a file.
+
+    Raises:
+        ConfigurationError: the file sweeps over several.
+    """
     if not sweep.single:
         found = f"{file}: defines {len(sweep.runs)} runs"
-        raise ConfigurationError(f"{found}; expected one (`wardround run {file}` runs them all)")
+        raise ConfigurationError(f"{found}; expected one (`wardround run {file}` and wr.run_sweep run them all)")
     return sweep.runs[""]
 
 

@@ -110,7 +110,7 @@ def _suggestion(place: Sequence[str], graph: str | None = None) -> str:
     if list(place) == ["context"]:  # its name in Python
         return "settings of the graph belong in [workflow]"
     if not section and key in Sweeping.model_fields:  # known in a file, so this is a mapping given from Python
-        return "it belongs in a file for `wardround run FILE`; run_experiment runs one experiment at a time"
+        return "it belongs in a file, for `wardround run FILE` or wr.run_sweep; run_experiment runs one experiment"
     sections = {name: home for home in ("", *_SECTIONS) if [home] != section for name in known_keys(home.split())}
     if sections.get(key):
         return f"it belongs in [{sections[key]}]"
