@@ -72,7 +72,7 @@ async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIte
     from psycopg.rows import DictRow, dict_row
     from psycopg_pool import AsyncConnectionPool
 
-    # Its warnings tell of each lost connection, with addresses in memory; ``outlasting`` says once what is the matter.
+    # Its warnings tell of each lost connection, with addresses in memory; ``outlasting`` warns for each case.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     options = {"row_factory": dict_row, **_CONNECTION_OPTIONS}
     kind = AsyncConnection[DictRow]
