@@ -302,7 +302,8 @@ def _error_text(error: BaseException, file: Path) -> str:
     if not file.is_absolute():
         found = importlib.util.find_spec(str(file).partition(".")[0])
         file = Path(found.origin) if found and found.origin else file
-    return f"{kind}{message}{_suggestion(message)}{line_in(error, file.parent if file.name == '__init__.py' else file)}"
+    where = line_in(error, file.parent if file.name == "__init__.py" else file)
+    return f"{kind}{message}{_suggestion(message)}{_moved(error)}{where}"
 
 
 def _beside(error: ModuleNotFoundError, file: Path) -> str:
@@ -321,6 +322,12 @@ def _suggestion(message: str) -> str:
     misspelt = _MISSPELT.fullmatch(message)
     door = misspelt and getattr(sys.modules.get("wardround"), misspelt[1], None)
     return f": {nearest(misspelt[2], inspect.signature(door).parameters)}" if misspelt and door else ""
+
+
+def _moved(error: BaseException) -> str:
+    """Say where to look for a name that an earlier version of ours had."""
+    is_ours = isinstance(error, ImportError) and str(error.name).partition(".")[0] in {*_OURS, "llm", "retrieval"}
+    return '; if an earlier version had it, see "Renamed or removed" in CHANGELOG.md' if is_ours else ""
 
 
 def _files(module: ModuleType) -> list[Path]:

@@ -219,6 +219,18 @@ def test_every_command_refuses_a_faulty_plug_in_before_it_does_anything(
     assert ended.stderr == f"error: plug-in stranger.py: {reason}\n"
 
 
+@pytest.mark.parametrize(
+    "line", ["from graphs.strategies.recall import recall_first", "from nodes.offline.votes import no_such_rule"]
+)
+def test_a_plug_in_of_an_earlier_version_is_told_where_moved_names_stand(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    write(tmp_path / "ward_of_old.py", f"{line}\n")
+    with pytest.raises(PluginError, match=r'see "Renamed or removed" in CHANGELOG\.md .*ward_of_old\.py, line 1'):
+        load_plugin(tmp_path / "ward_of_old.py")
+
+
 @pytest.mark.slow
 def test_the_help_of_a_command_tells_the_names_that_a_plug_in_adds(tmp_path: Path) -> None:
     write(tmp_path / "our_ward.py", IMPORTER.format(name="ward"))
