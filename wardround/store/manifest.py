@@ -24,6 +24,7 @@ from wardround.store.provenance import differences, git_state, versions, write_w
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 
+FORMAT = 1  # of a run directory; higher where an earlier version would misread it, and not for further fields
 _PACKAGES = (
     *("wardround", "langgraph", "langchain-core", "langchain-openai", "chromadb", "sentence-transformers", "pydantic"),
 )
@@ -48,6 +49,7 @@ def manifest_of(
     example = experiment.context.example  # the user's own consultation
     weights = {folder: fingerprint(folder) for _, folder in experiment.context.model_folders()}
     return {
+        "format": FORMAT,
         "configuration": experiment.identity,
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": None,
@@ -133,8 +135,14 @@ def read_manifest(file: Path) -> dict[str, Any]:
     Raises:
         OSError: it cannot be read.
         ValueError: it is not a manifest, or its checksum is wrong.
+        ConfigurationError: it is of a later version, in a format that this one would misread.
     """
     manifest: dict[str, Any] = json.loads(unsealed(unpiped(file).read_text("utf-8")))
+    if isinstance(form := manifest.get("format"), int) and form > FORMAT:
+        raise ConfigurationError(
+            f"{file}: has format {form}, and this version reads up to {FORMAT}; use the program of the run, "
+            f"{program_of(manifest)}, or a later one"
+        )
     if not isinstance(manifest.get("configuration"), dict) or not isinstance(manifest.get("run"), str):
         raise ValueError(
             "it has no configuration or no run id; of what `reconstruct` 0.1.0 wrote, use the dialogue file"
@@ -160,6 +168,8 @@ def _both(root: Path) -> tuple[dict[str, Any] | None, dict[Path, str]]:
             found.append(read_manifest(file))
         except (FileNotFoundError, NotADirectoryError):
             continue
+        except ConfigurationError:
+            raise
         except (OSError, ValueError) as error:
             faults[file] = f"is not a manifest ({error})"
     if found and any(other != found[0] for other in found):

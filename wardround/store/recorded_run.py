@@ -313,6 +313,8 @@ def _run_directories(path: Path) -> list[Path]:
 def _open(path: Path, name: str) -> RecordedRun:
     try:
         manifest = read_manifest(path / MANIFEST)
+    except ConfigurationError:
+        raise
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"{path}: {MANIFEST} cannot be read ({error}); run `wardround doctor {path}` to repair it"

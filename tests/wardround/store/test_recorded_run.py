@@ -17,6 +17,7 @@ from wardround import plugins
 from wardround.config.experiment import ConfigurationError
 from wardround.plugins import load_plugin
 from wardround.run.doctor import examine
+from wardround.store.manifest import FORMAT, read_manifest, write_manifest
 from wardround.store.recorded_run import find_runs
 from wardround.store.run_directory import RunDirectory
 
@@ -279,3 +280,16 @@ def test_scores_of_a_metric_that_a_script_had_registered_are_missed_by_name(
     assert [record.message for record in caplog.records] == [
         f"{tmp_path / 'run'}: read without brief, which a script had registered; load it with --plugin"
     ]
+
+
+def test_a_run_in_a_later_format_is_refused_by_every_reader_and_left_as_it_is(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [graded("1", 0.5)])
+    manifest = read_manifest(tmp_path / "run/manifest.json")
+    later = {**manifest, "format": FORMAT + 1, "versions": {"wardround": "9.0"}, "git": None}
+    write_manifest(tmp_path / "run", later)
+    before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir() if file.is_file()}
+    told = f"has format {FORMAT + 1}, and this version reads up to {FORMAT}; use the program of the run, wardround 9.0"
+    with pytest.raises(ConfigurationError, match=told):
+        find_runs([tmp_path / "run"])
+    assert told in examine(RunDirectory(tmp_path / "run"), mend=True).left[0]
+    assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir() if file.name in before} == before
