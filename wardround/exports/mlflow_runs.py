@@ -1,6 +1,7 @@
 """Export runs to MLflow: settings as parameters, means as metrics, the summary as an artefact."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from wardround.store.recorded_run import RecordedRun
 
 _TAG = "wardround.run"
 _NOT_MEASURED = ("seed",)
+_NOT_IN_A_NAME = re.compile(r"[^\w./: -]+")  # what MLflow refuses in the name of a metric or parameter
 
 
 def write_mlflow(runs: Sequence[RecordedRun], to: str) -> None:
@@ -48,15 +50,20 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
     run_id = client.create_run(key, started, {_TAG: run.id}, run.name).info.run_id
     for setting, value in flat(run.manifest["configuration"]).items():
         if value not in (None, []):
-            client.log_param(run_id, setting, value)
+            client.log_param(run_id, named(setting), value)
     for column, value in next(runs_of(run)).items():
         if isinstance(value, int | float) and column not in _NOT_MEASURED:
-            client.log_metric(run_id, column, value)
+            client.log_metric(run_id, named(column), value)
     summary = run.path / "summary.json"
     if summary.is_file():
         client.log_artifact(run_id, str(summary))
     finished = len(run.results) >= run.planned
     client.set_terminated(run_id, "FINISHED" if finished else "KILLED", ended)
+
+
+def named(name: str) -> str:
+    """Return a name as MLflow takes it: ``Avg. _gathering_`` for ``Avg. (gathering)``."""
+    return _NOT_IN_A_NAME.sub("_", name)
 
 
 def _first_and_last(run: RecordedRun) -> tuple[int, int]:

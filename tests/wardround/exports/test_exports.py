@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cases.dialogue_files import read_dialogues
+from scoring.suite import SUITES
 from tests.support.browser import WIDE, browser_of_this_machine, page_in
 from tests.support.recorded_runs import ENGLISH, call, graded, write_run
 from tests.support.serving import serving
@@ -24,6 +25,7 @@ from wardround.commands.export import _write_lines
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.exports.inspect_log import _doctor as doctor_of
 from wardround.exports.inspect_log import _model as in_inspect
+from wardround.exports.mlflow_runs import named
 from wardround.store import recorded_run
 from wardround.store.traces import read_trace
 
@@ -253,6 +255,16 @@ def test_mlflow_has_each_run_once_with_settings_and_means(run: Path, tmp_path: P
     assert logged.data.metrics["symptoms"] == 2.0 and logged.data.metrics["failed"] == 1
     assert logged.data.params["graph"] == "dispute_resolution" and logged.info.status == "FINISHED"
     assert (logged.info.start_time, logged.info.end_time) == (10_000, 21_000), "not those of copied files"
+
+
+def test_the_scores_of_every_suite_have_names_that_mlflow_takes() -> None:
+    """`Avg. (gathering)` of Med-PMC was refused, and with it the run."""
+    assert named("Avg. (gathering)") == "Avg. _gathering_" and named("a/b.n: c-d") == "a/b.n: c-d"
+    names = [name for suite in SUITES.values() for name in suite.titles]
+    assert len({*map(named, names)}) == len({*names})
+    validation = pytest.importorskip("mlflow.utils.validation", reason="needs wardround[mlflow]")
+    for name in names:
+        validation._validate_metric_name(named(name))
 
 
 def spans_of(file: Path) -> list[dict[str, Any]]:
