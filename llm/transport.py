@@ -25,7 +25,6 @@ _CLIENT_PATHS = {
     "ollama": "_async_client._client",
 }
 _OPENAI_CLIENT_PATH = "root_async_client._client"
-_SENDS = (httpx.AsyncClient.send, httpx2.AsyncClient.send)  # those that call hooks
 _POOLS, _ROOM = 16, 4  # connection pools, and the requests in one before the next is used
 
 
@@ -88,7 +87,7 @@ def restrict_client(provider: str, model: Any) -> bool:
         client = library.AsyncClient(verify=certificates(), timeout=client.timeout, follow_redirects=True)
         api = model.client._api_client
         api._async_httpx_client = api._http_options.httpx_async_client = client
-    if type(client).send not in _SENDS:
+    if type(client).send not in (httpx.AsyncClient.send, httpx2.AsyncClient.send):  # those that call hooks
         return False
     client.event_hooks = HOOKS
     client.headers.update(ENCODINGS)

@@ -182,7 +182,7 @@ def test_only_settings_that_the_graph_obeys_are_suggested(graph: str, file: Path
     [
         ({"workflw": {}}, "workflw: unknown key; did you mean 'workflow'?"),
         ({"data": {"splt": {}}}, "data.splt: unknown key; did you mean 'split'?"),
-        ({"grid": {"seed": [1, 2]}}, "grid: unknown key; it belongs in a file for `wardround run FILE`"),
+        ({"grid": {"seed": [1, 2]}}, "grid: unknown key; it belongs in a file, for `wardround run FILE`"),
         ({"model": {"big": {}}}, "model.big.spec: Field required"),
     ],
 )
