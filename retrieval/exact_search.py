@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from retrieval.features import RememberedCase
 
+# Single-threaded, unlike a BLAS product; NumPy 1, which the extra `ratescore` needs, has no such function.
+_products: Any = getattr(np, "vecdot", partial(np.einsum, "ij,j->i"))
 _SAME = 1e-5  # more than the difference of products in single and double precision
 
 
@@ -41,7 +44,7 @@ class Rows:
         """Return approximate similarities to a unit vector, (n,); -inf where the order is not less than ``before``."""
         if not self.ids:  # all its cases have moved: Chroma then gives vectors of no length
             return np.zeros(0, np.float32)
-        near: NDArray[np.float32] = np.vecdot(self.vectors, query)  # single-threaded, unlike a BLAS product
+        near: NDArray[np.float32] = _products(self.vectors, query)
         return near if before is None else np.where(self.orders < before, near, np.float32(-inf))
 
     def without(self, ids: Sequence[str]) -> "Rows":
