@@ -79,6 +79,12 @@ def stem(word: str) -> str:
 
 
 @cache
+def stems_of(listed: str) -> frozenset[str]:
+    """Return the stems of a list's words."""
+    return frozenset(map(stem, listed.split()))
+
+
+@cache
 def jieba() -> ModuleType:
     """Return jieba with its dictionary, loaded once.
 

@@ -6,7 +6,7 @@ words; `learned` weighs them. What people ask of no clause at all (a new complai
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.sentences import last_sentence
 from cases.text.statements import mentions, statements
-from cases.text.words import stem
+from cases.text.words import stems_of
 from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies
 from nodes.reconstruction.vectors import Rows, embedded
@@ -108,9 +108,5 @@ def clauses_of(note: str) -> list[Clause]:
 
 def content_of(text: str) -> frozenset[str]:
     """Return the stems of a text's content words that are the matter of a question or a clause."""
-    return frozenset(one for one in content_words(text, "en") - _beside() if not one.isdigit())
-
-
-@cache
-def _beside() -> frozenset[str]:
-    return frozenset(map(stem, data_file("nodes.reconstruction", "expected")["beside"].split()))
+    beside = stems_of(data_file("nodes.reconstruction", "expected")["beside"])
+    return frozenset(one for one in content_words(text, "en") - beside if not one.isdigit())

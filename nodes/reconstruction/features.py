@@ -5,7 +5,6 @@ Features are multilingual embeddings and a few counts. The gates that weigh them
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from itertools import groupby
 from math import log
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.numbers import known_numbers
 from cases.text.sentences import sentences
-from cases.text.words import stem, words
+from cases.text.words import stems_of, words
 from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.alignment import ASKED
 from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies
@@ -214,9 +213,8 @@ def parts_met(parsed: ParsedDialogue) -> tuple[list[str], Rows]:
     return parts, np.maximum((embedded(parts) @ rows).max(axis=1), (embedded(lay) @ rows).max(axis=1))
 
 
-@cache
 def _uninformative_words() -> frozenset[str]:
-    return frozenset(map(stem, data_file("nodes.reconstruction", "learned")["tells_nothing"].split()))
+    return stems_of(data_file("nodes.reconstruction", "learned")["tells_nothing"])
 
 
 def lines_of(parsed: ParsedDialogue) -> list[str]:

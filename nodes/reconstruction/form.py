@@ -4,12 +4,11 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 from cases.dialogues import PATIENT, PHYSICIAN
 from cases.text.numbers import NUMBER_WORDS
 from cases.text.sentences import sentences
-from cases.text.words import has_chinese, stem, words
+from cases.text.words import has_chinese, stem, stems_of, words
 from cases.vocabulary import Language, data_file, patterns, word_list
 from nodes.reconstruction.parsed import (
     Finding,
@@ -53,7 +52,7 @@ def repeated(parsed: ParsedDialogue) -> Iterator[Finding]:
         if asked.role == PATIENT or not content_words(answered.content, parsed.language):
             continue
         question, answer = (
-            content_words(message.content, parsed.language) - courtesies() - _restating()
+            content_words(message.content, parsed.language) - courtesies() - stems_of(_LISTS["restating"])
             for message in (asked, answered)
         )
         if len(question) > 1 and answer and any(question == one and answer <= other for one, other in matters):
@@ -126,11 +125,6 @@ def scrambled(text: str, language: Language) -> bool:
     cut = [word for word in words(text) if has_chinese(word)]
     signs = sum(map(len, cut))
     return signs >= SIGNS and sum(len(word) == 1 for word in cut) > SINGLE * signs
-
-
-@cache
-def _restating() -> frozenset[str]:
-    return frozenset(map(stem, _LISTS["restating"].split()))
 
 
 RULES: Mapping[str, Rule] = {

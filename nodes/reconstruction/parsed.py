@@ -12,7 +12,7 @@ from cases.text.fact_preservation import terms_in
 from cases.text.jargon import in_lay_words
 from cases.text.sentences import last_sentence, sentences
 from cases.text.statements import statements
-from cases.text.words import rules_of, stem, words
+from cases.text.words import rules_of, stem, stems_of, words
 from cases.vocabulary import Language, data_file, patterns, word_list
 
 _PATTERNS = patterns("nodes.reconstruction", "content")
@@ -185,10 +185,9 @@ def affirms(reply: str) -> bool:
     return _PATTERNS["yes"].match(reply) is not None
 
 
-@cache
 def courtesies() -> frozenset[str]:
     """Return the stems of words of courtesy, which carry no content."""
-    return frozenset(map(stem, _LISTS["courtesies"].split()))
+    return stems_of(_LISTS["courtesies"])
 
 
 @cache

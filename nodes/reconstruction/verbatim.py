@@ -8,7 +8,7 @@ those (``entailment``).
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ from cases.text.jargon import in_lay_words
 from cases.text.note_sections import read_sections
 from cases.text.numbers import known_numbers, stated_numbers
 from cases.text.sentences import sentences
-from cases.text.words import stem, words
+from cases.text.words import stem, stems_of, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.repetition import texts_in
 from llm.specs import OFFLINE
@@ -89,12 +89,6 @@ class _Part:
         return found
 
 
-@cache
-def _telling() -> frozenset[str]:
-    """Return the stems of courtesies that may tell something."""
-    return frozenset(map(stem, _LISTS["telling"].split()))
-
-
 def _lines(parsed: ParsedDialogue) -> list[tuple[str, str]]:
     """Return the lines of the note, each with its section."""
     sections = read_sections(parsed.dialogue.note, parsed.language)
@@ -140,7 +134,7 @@ def _start_of_closing(parsed: ParsedDialogue) -> int:
 def _is_added(part: _Part, role: str, in_closing: bool) -> bool:
     """Whether a statement is none of the note's: it is of the closing, and tells no history, or is a courtesy."""
     of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
-    return (in_closing and not of_history) or part.stems <= courtesies() - _telling()
+    return (in_closing and not of_history) or part.stems <= courtesies() - stems_of(_LISTS["telling"])
 
 
 def _fault(part: _Part, found: list[_Part], note: list[_Part], clauses: list[_Part]) -> str | None:
@@ -239,7 +233,7 @@ def _stock_words(language: Language) -> frozenset[str]:
     stated = " ".join(text for part in texts_in(phrases) for text in sentences(part) if not text.endswith(("?", "？")))
     if language == "zh":
         return frozenset(_pairs(stated))
-    return content_words(stated, language) | frozenset(map(stem, _LISTS["added"].split()))
+    return content_words(stated, language) | stems_of(_LISTS["added"])
 
 
 RULES: Mapping[str, Rule] = {"sentences_of_the_note": changed, "told_by_who_knows": by_the_other}
