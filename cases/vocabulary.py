@@ -32,10 +32,7 @@ def one_tag(language: str) -> str:
 
 # Of a case: any language with a prompt folder, which is checked when prompts are loaded.
 Language = Annotated[
-    str,
-    AfterValidator(_checked_tag),
-    AfterValidator(one_tag),
-    WithJsonSchema({"type": "string", "pattern": _TAG}),
+    str, AfterValidator(_checked_tag), AfterValidator(one_tag), WithJsonSchema({"type": "string", "pattern": _TAG})
 ]
 
 # Soft hyphens and zero-width characters, which come along with text of web pages.

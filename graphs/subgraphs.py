@@ -71,8 +71,7 @@ def seated(
 
 
 def chosen(
-    graph_of: Callable[[Context], Graph],
-    check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None],
+    graph_of: Callable[[Context], Graph], check: Callable[[Context, Mapping[str, Any], Mapping[str, Any]], None]
 ) -> Subgraph:
     """Return a node that runs the graph chosen by the run's context, which may be a plug-in's.
 

@@ -18,10 +18,7 @@ from llm.schema import resolved
 # What models call an answer of one field instead of by the field's name.
 _ANSWER = frozenset({"answer", "data", "output", "response", "result", "答案", "回答", "结果"})
 _NOTHING = frozenset({"", "n/a", "none", "null", "无", "没有"})  # an empty list, in words
-_TRUTHS = {
-    **dict.fromkeys(("true", "yes", "是", "是的"), True),
-    **dict.fromkeys(("false", "no", "否", "不是"), False),
-}
+_TRUTHS = {**dict.fromkeys(("true", "yes", "是", "是的"), True), **dict.fromkeys(("false", "no", "否", "不是"), False)}
 _BETWEEN_TERMS = re.compile(r"[;；、,，/|\n]|\band\b|以及|[和及与]")
 _BETWEEN_TEXTS = re.compile(r"[;；\n]")
 # What is in brackets belongs to what is before them.

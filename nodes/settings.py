@@ -216,8 +216,7 @@ class PatientSettings(Settings):
         )
     )
     results_in_dialogue: bool = _of_admission(
-        False,
-        description="MedChain: the patient also knows the recorded results, and tells them when asked (A.2.2).",
+        False, description="MedChain: the patient also knows the recorded results, and tells them when asked (A.2.2)."
     )
     absent_examinations: Literal["normal", "unknown", "unavailable"] = _of_dialogue(
         "normal",

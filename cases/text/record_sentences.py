@@ -10,10 +10,7 @@ from cases.text.words import rules_of
 from cases.vocabulary import EXAMINATION_ITEMS, Language, label
 
 HISTORIES = ("chief_complaint", "present_illness", "past_history", "personal_history", "family_history")
-_PERSON = {
-    "en": ("Age: {}.", "Sex: {}.", "Occupation: {}."),
-    "zh": ("年龄：{}。", "性别：{}。", "职业：{}。"),
-}
+_PERSON = {"en": ("Age: {}.", "Sex: {}.", "Occupation: {}."), "zh": ("年龄：{}。", "性别：{}。", "职业：{}。")}
 _SEX_ZH = {"male": "男", "female": "女"}
 # What stands for the occupation of a small child: an age, which says nothing of work or school.
 _NO_OCCUPATION = re.compile(

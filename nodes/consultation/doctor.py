@@ -19,11 +19,7 @@ from llm import Role, Speech, ask
 from llm.conversation import in_turns
 from nodes.consultation.doctors_chart import chart_of_doctor, stage_of_doctor
 from nodes.consultation.example import NO_EXAMPLE, example_for
-from nodes.consultation.final_report import (
-    ReportView,
-    report_by_neighbours,
-    told_already,
-)
+from nodes.consultation.final_report import ReportView, report_by_neighbours, told_already
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.chart_signs import named_in_findings, shown_in_findings
@@ -198,11 +194,7 @@ def in_chat(view: InterviewView) -> tuple[list[Message], InterviewView]:
 
 
 spoken = Speech(
-    conversation,
-    in_plain_words,
-    heard_last,
-    apart=in_chat,
-    said=lambda view: last_words(view.chart.dialogue),
+    conversation, in_plain_words, heard_last, apart=in_chat, said=lambda view: last_words(view.chart.dialogue)
 )
 doctor = Role("doctor", "history_taking", "medchain/doctor", DoctorTurn, offline=interview_in_order, speech=spoken)
 consulting_doctor = Role(

@@ -16,15 +16,7 @@ from cases.text.sentences import sentences
 from cases.text.statements import mentions
 from cases.text.words import stem
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.parsed import (
-    Finding,
-    ParsedDialogue,
-    Rule,
-    complaints,
-    content_words,
-    courtesies,
-    length_of,
-)
+from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, complaints, content_words, courtesies, length_of
 
 _PATTERNS = patterns("nodes.reconstruction", "content")
 _LISTS = data_file("nodes.reconstruction", "content")["list"]

@@ -50,11 +50,7 @@ async def record_round(state: StageState, runtime: Runtime[Context]) -> dict[str
         at_least_one(judgements, state)
     rounds = [
         *state.get("rounds", []),
-        Round(
-            decision=state["decision"].model_dump(mode="json"),
-            judgements=judgements,
-            reply=state.get("reply", ""),
-        ),
+        Round(decision=state["decision"].model_dump(mode="json"), judgements=judgements, reply=state.get("reply", "")),
     ]
     if all(item.verdict.accepted for item in judgements):
         ended = "agreed" if judgements else "not_judged"

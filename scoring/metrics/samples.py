@@ -39,11 +39,7 @@ def case_of(consultation: str) -> str:
 
 
 def estimates(
-    samples: Samples,
-    *,
-    clustered: bool,
-    ends: Ends | Mapping[str, Ends] | None = None,
-    neither: Collection[str] = (),
+    samples: Samples, *, clustered: bool, ends: Ends | Mapping[str, Ends] | None = None, neither: Collection[str] = ()
 ) -> dict[str, Estimate]:
     """Return the mean of each metric over all its values, see :func:`scoring.metrics.statistics.estimate`.
 
