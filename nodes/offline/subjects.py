@@ -1,10 +1,10 @@
 """The subjects of a doctor's questions, what a doctor may say of each, and what recorded sentences can tell."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from cases.strict import Strict
 from cases.text.words import rules_of, stem
 from cases.vocabulary import Language, data_file
 from nodes.offline.consultation_words import matters_in
@@ -13,8 +13,7 @@ from nodes.offline.topics import topic_of
 KINDS = ("inquiry", "ambiguous", "advice", "vague_advice", "demand", "other_topic", "conclusion", "remark")
 
 
-@dataclass(frozen=True)
-class QuestionSubject:
+class QuestionSubject(Strict):
     """A subject of questions, and where the record speaks of it.
 
     Attributes:
@@ -73,16 +72,7 @@ def kind_named(name: str) -> str:
 def subjects() -> dict[str, QuestionSubject]:
     """Return the subjects by name."""
     return {
-        name: QuestionSubject(
-            sections=tuple(about.get("sections", ())),
-            record=tuple(about.get("record", ())),
-            tells=tuple(about.get("tells", [one for one in about.get("record", ()) if one in matters_told()])),
-            story=about.get("story", False),
-            rest=about.get("rest", False),
-            given=about.get("given", False),
-            whole_with=tuple(about.get("whole_with", ())),
-            whole_but=tuple(about.get("whole_but", ())),
-        )
+        name: QuestionSubject(**{"tells": [one for one in about.get("record", ()) if one in matters_told()]} | about)
         for name, entry in _entries().items()
         if (about := entry.get("about")) is not None
     }
