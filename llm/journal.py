@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +41,9 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
         trace_file: of the case (`ModelSettings.trace_file`); a missing file counts as empty.
     """
     current = _Journal()
-    with holding(_journal, current), _noted(str(trace_file)):
+    with holding(_journal, current), ExitStack() as stack:
+        _kept.add(str(trace_file))
+        stack.callback(_kept.discard, str(trace_file))
         for entry in each_entry(trace_lines(trace_file) if trace_file else ()):
             if isinstance(entry, Call):
                 note(entry)
@@ -51,15 +53,6 @@ def journal(trace_file: str | Path | None) -> Iterator[None]:
             _record_cancelled(current, trace_file)
             raise
         _record_cancelled(current, trace_file)
-
-
-@contextmanager
-def _noted(trace_file: str) -> Iterator[None]:
-    _kept.add(trace_file)
-    try:
-        yield
-    finally:
-        _kept.discard(trace_file)
 
 
 def _record_cancelled(current: _Journal, trace_file: str | Path | None) -> None:
