@@ -21,14 +21,8 @@ from cases.text.sentences import sentences
 from cases.vocabulary import PHYSICAL_ITEMS, patterns
 
 _TEXTS = (
-    "Patient Information",
-    "Chief Complaint",
-    "Present Illness",
-    "Physical Condition",
-    "Past Medical History",
-    "Examinations",
-    "Diagnosis",
-    "Treatment",
+    *("Patient Information", "Chief Complaint", "Present Illness", "Physical Condition", "Past Medical History"),
+    *("Examinations", "Diagnosis", "Treatment"),
 )
 _WRITTEN, _PATTERNS = (patterns("cases", f"vocabularies/{name}") for name in ("medpmc", "patterns"))
 

@@ -97,17 +97,8 @@ def act_or_not(state: PatientActorState, runtime: Runtime[Context]) -> Literal["
     tracks=True,
     speaker="response_generator",
     settings=(
-        "patient_profession",
-        "actor",
-        "rewriting",
-        "asks_back",
-        "pictures_in_dialogue",
-        "result_gate",
-        "tracker",
-        "tracker_context",
-        "extraction",
-        "history_sentences",
-        "doctor_knows",
+        *("patient_profession", "actor", "rewriting", "asks_back", "pictures_in_dialogue", "result_gate"),
+        *("tracker", "tracker_context", "extraction", "history_sentences", "doctor_knows"),
     ),
 )
 def build_medpmc() -> StateGraph[PatientActorState, Context, PatientActorState, PatientSideOutput]:
