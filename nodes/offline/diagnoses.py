@@ -157,12 +157,8 @@ def _said_by_tests(results: str) -> list[tuple[str, bool]]:
 def proved_by_tests(chart: Chart) -> list[str]:
     """Return the diseases that positive tests prove, in the patient's language, or else in English."""
     results, language = found_text(chart), chart.presentation.language
-    proving = (test["names"] for test in _causes("test") if "names" in test and _is_positive(test["test"], results))
-    return [names.get(language, names["en"]) for names in proving]
-
-
-def _is_positive(test: str, results: str) -> bool:
-    return "positive" in _outcomes(test, results)
+    named = ((test["test"], test["names"]) for test in _causes("test") if "names" in test)
+    return [names.get(language, names["en"]) for test, names in named if "positive" in _outcomes(test, results)]
 
 
 def _outcomes(test: str, results: str) -> set[str | None]:

@@ -227,7 +227,7 @@ def _completed(text: str, section: str) -> str:
     if section == "family_history":
         fragment = re.sub(r"^(?:(?:strong|positive|significant) )?family history (?:of|for|includes?) ", "", fragment)
     if section == "medications":
-        fragment = ", ".join(map(lowered, re.split(r"; ", fragment)))
+        fragment = ", ".join(map(lowered, fragment.split("; ")))
     if section == "chief_complaint":
         if PATTERNS["goes_on"].fullmatch(fragment):
             return f"@I has been {fragment}"

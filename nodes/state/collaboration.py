@@ -144,9 +144,7 @@ class CollaborationOutput(Progress, total=False):
 
 def last_statements(state: ConferenceState) -> list[Statement]:
     """Return the last statement of each intern, by seat."""
-    last: dict[int, Statement] = {}
-    for statement in state.get("statements", []):  # ordered by round
-        last[statement.seat] = statement
+    last = {statement.seat: statement for statement in state.get("statements", [])}  # ordered by round
     return [last[seat] for seat in sorted(last)]
 
 

@@ -27,10 +27,7 @@ def information_by_round(cases: Iterable[MedPmcTranscript]) -> list[Gathered]:
     that every round covers the same cases (the published curves average over consultations still running).
     """
     by_round = zip(*(curve for _, curve in curves(cases)), strict=True)
-    table = []
-    for number, shares in enumerate(by_round):
-        table.append(Gathered(number + 1, *map(mean, zip(*shares, strict=True))))
-    return table
+    return [Gathered(number, *map(mean, zip(*shares, strict=True))) for number, shares in enumerate(by_round, start=1)]
 
 
 def curves(cases: Iterable[MedPmcTranscript]) -> list[tuple[str, list[Shares]]]:

@@ -173,7 +173,7 @@ def _forms(name: str) -> _Forms:
     whole, bare, *inside = (
         pattern.sub(lambda found: first[found[0]], normalise(form)) for form in (name, bare, *bracketed)
     )
-    return _Forms(whole, bare if bare else whole, tuple(inside))
+    return _Forms(whole, bare or whole, tuple(inside))
 
 
 @cache
