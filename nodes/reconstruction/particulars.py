@@ -71,7 +71,7 @@ def other_medicine(parsed: ParsedDialogue) -> Iterator[Finding]:
     An over-the-counter one counts only if the note has a medicine that nobody mentions.
     """
     known = {found[0].casefold() for found in _PATTERNS["medicine"].finditer(parsed.dialogue.note)}
-    text = " ".join(message.content.casefold() for message in parsed.dialogue.spoken)
+    text = parsed.text.casefold()
     unmentioned = [name for name in known if name not in text]
     for number, _, sentence in parsed.statements:
         named = {

@@ -166,7 +166,7 @@ def _joined_turns(lines: Iterable[str], at_once: int, language: Language) -> Ite
 
 def _addressed(text: str, roles: RoleSetting, words: Mapping[str, Any]) -> str:
     """Address the question to the patient, or phrase it about the person for whom the family speaks."""
-    form = words["of"]["self" if roles.speaker == "self" else roles.speaker]
+    form = words["of"][roles.speaker]
     return text.replace("<your>", form[1]).replace("<you>", form[0])
 
 
