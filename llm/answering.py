@@ -130,6 +130,8 @@ async def _answer(
                 raise
             asking.begin_again()  # the reply to be mended does not fit beside the prompt
             reply = await send(asking.put())
+        if asking.bound and not reply.cut:  # a loop that its bound ended is as short as one that the limit cut off
+            reply = replace(reply, text=without_loops(reply.text, cut=True))
         read = partial(_answer_or_fault, asking.question, reply, usage)
         # In a thread only if reading may block the event loop: starting one takes longer than a short reading.
         answer, fault = await asyncio.to_thread(read) if question.slow else read()

@@ -102,6 +102,19 @@ async def test_a_short_loop_at_a_low_limit_of_tokens_is_asked_for_again_within_b
     assert "over and over" in again.messages[-1]["content"] and "-de-de-de" not in again.messages[-2]["content"]
 
 
+async def test_a_loop_that_a_bound_has_ended_is_cut_where_it_began_to_repeat_itself() -> None:
+    """As SmolLM2 with 100 tokens, whose sentence stood in the patient's chart three times and a half."""
+    once = "I am a patient who has been referred to you."
+    faults: list[Fault | None] = ["cut_json"]
+    with FakeServer(
+        answer=lambda request: {"text": f"{once} " * 3 + once[:24] if request.messages[2:] else f"{once} " * 7},
+        faults=faults,
+    ) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"}, repairs=1)
+        said = await ask(SPEAKER, View(), settings, language="en")
+    assert said.text == once and len(server.requests) == 2
+
+
 @pytest.mark.parametrize("max_tokens", [None, 500])
 async def test_a_loop_that_never_ends_is_not_said_to_need_more_tokens(max_tokens: int | None) -> None:
     """As SmolLM2's list of diseases for Clini-Eval's demonstration, which named one until its tokens were used up.
