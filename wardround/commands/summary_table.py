@@ -6,7 +6,6 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from llm.specs import WITHOUT_MODEL
 from scoring.case_scores import AVERAGE, Suite
 from scoring.metrics.statistics import FEW_CASES
 from wardround.analysis.notes import (
@@ -14,6 +13,7 @@ from wardround.analysis.notes import (
     average_notes,
     failure_lines,
     few_cases_note,
+    is_usage_known,
     repeating_notes,
     roles_by_rule,
     said_by_rules,
@@ -74,11 +74,11 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     if offline := roles_by_rule(summary["models"]):
         notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
     notes.append(f"{usage(summary['calls'], summary['tokens'], summary['cost'])}.")
-    models_asked = {name for names in summary["models"].values() for name in names} - {*WITHOUT_MODEL}
-    if models_asked and summary["scored"] and not summary["tokens"]:
-        notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
+    uncounted = summary.get("uncounted", 0)
+    if is_usage_known(summary["tokens"], uncounted):
+        notes += uncounted_notes(uncounted)
     else:
-        notes += uncounted_notes(summary.get("uncounted", 0))
+        notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
     return Group(table, *(Text(printable(note)) for note in notes))
 
 

@@ -217,10 +217,12 @@ def test_a_run_without_offline_roles_names_none() -> None:
 
 
 def test_a_server_that_tells_no_tokens_is_told_of_as_limits_do_not_hold() -> None:
-    told, silent = (scored("a", models={"doctor": ["openai:x"]}, tokens=tokens) for tokens in (3, 0))
+    models = {"doctor": ["openai:x"]}
+    told, silent = scored("a", models=models, tokens=3), scored("a", models=models, tokens=0, uncounted=1)
     offline = scored("a", models={"doctor": ["offline"]}, tokens=0)
-    notes = [printed(summarise_results([one], SUITE)) for one in (told, silent, offline)]
-    assert ["No model reported its token usage" in note for note in notes] == [False, True, False]
+    unanswered = scored("a", models=models, tokens=0)  # its only question, a judge's, met a server that was gone
+    notes = [printed(summarise_results([one], SUITE)) for one in (told, silent, offline, unanswered)]
+    assert ["No model reported its token usage" in note for note in notes] == [False, True, False, False]
 
 
 def test_an_average_says_which_columns_and_cases_it_covers() -> None:
