@@ -125,7 +125,9 @@ def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, Recor
     """Yield each setting with two runs that differ only in it and what goes with it, the earlier as the baseline."""
     settings = [flat(run.experiment.identity) for run in runs]
     names = dict.fromkeys(name for each in settings for name in each if name != "name")
-    varying = [name for name in names if len({json.dumps(each.get(name)) for each in settings}) > 1]
+    varying = [
+        name for name in names if len({json.dumps(each.get(name)) for each in settings if _asks(each, name)}) > 1
+    ]
     for setting in varying:
         if setting == "suite":  # its columns are other ones
             continue
@@ -136,6 +138,12 @@ def pairs(runs: Sequence[RecordedRun]) -> Iterator[tuple[str, RecordedRun, Recor
             first, *rest = list(group)
             changed_ones = (index for index in rest if settings[index].get(setting) != settings[first].get(setting))
             yield from ((setting, runs[first], runs[index]) for index in changed_ones)
+
+
+def _asks(settings: Mapping[str, Any], name: str) -> bool:
+    """Whether a setting may make the run another one: a model's parameters do not in a run without that model."""
+    section, _, rest = name.partition(".")
+    return section != "model" or f"model.{rest.partition('.')[0]}.spec" in settings
 
 
 def _as_expected(direction: str, difference: float | None) -> str | None:

@@ -45,6 +45,23 @@ def test_another_suite_is_no_setting_whose_effect_is_shown(tmp_path: Path) -> No
     assert table.rows == []
 
 
+def test_a_model_with_parameters_in_one_role_is_compared_with_the_run_without_it(tmp_path: Path) -> None:
+    """The block was a second setting of the run, as it is left out of the record of those that ask no such model."""
+    result = Result(case_id="surgery-03", epoch=0, termination="completed", scores={"diagnosis": 0.5})
+    small = {"small": {"spec": "openai:small@http://localhost:1/v1"}}
+    roles: list[dict[str, str]] = [{}, {"patient": "small"}, {"refiner": "small"}]
+    for models in roles:
+        where = tmp_path / "-".join(["rules", *models])
+        write_run(where, [result], graph="clinical_workflow", models=models, model=small if models else {})
+    hotter = {"small": {**small["small"], "temperature": 1.0}}
+    write_run(tmp_path / "hot", [result], graph="clinical_workflow", models={"patient": "small"}, model=hotter)
+    names = ("rules", "rules-patient", "rules-refiner", "hot")
+    [table] = build_contrasts(find_runs([tmp_path / each for each in names]))
+    compared = {(row["setting"].partition(":")[0], row["baseline"], row["run"]) for row in table.rows}
+    assert compared >= {("models.patient", "rules", "rules-patient"), ("models.refiner", "rules", "rules-refiner")}
+    assert ("model.small.temperature", "rules-patient", "hot") in compared
+
+
 def test_without_a_patient_to_ask_a_single_doctor_is_compared_with_the_one_whose_dialogue_has_the_orders(
     tmp_path: Path,
 ) -> None:
