@@ -198,7 +198,7 @@ def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
-    """Describe which roles were rules and not models; runs with the same roles share a note."""
+    """Describe which roles were rules and not models; those that were so in the same runs share a note."""
     notes = _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
     modes = {run.experiment.workflow.get("doctor_mode", "direct") for run in runs if "doctor" in run.offline_roles}
     return [*notes, *["Rules have no thoughts, so the doctor's modes do not differ offline."] * (len(modes) > 1)]
@@ -210,12 +210,27 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
-    sharing: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for run in runs:
-        roles = tuple(roles_by_rule({role: names for role, names in run.models.items() if role in among}))
-        sharing.setdefault((roles, tuple(languages_of(run.results))), []).append(run.name)
+    played: dict[str, list[int]] = {}  # the runs in which rules played a role, by their places
+    for place, run in enumerate(runs):
+        for role in roles_by_rule({role: names for role, names in run.models.items() if role in among}):
+            played.setdefault(role, []).append(place)
+    sharing: dict[tuple[int, ...], list[str]] = {}
+    for role, places in played.items():
+        sharing.setdefault(tuple(places), []).append(role)
     return [
-        said_by_rules(what, roles, "" if len(sharing) == 1 else f" in {', '.join(names)}", languages)
-        for (roles, languages), names in sharing.items()
-        if roles
+        said_by_rules(
+            what,
+            roles,
+            _where([run.name for run in runs], places),
+            languages_of(result for place in places for result in runs[place].results),
+        )
+        for places, roles in sharing.items()
     ]
+
+
+def _where(runs: Sequence[str], places: Collection[int]) -> str:
+    """Put into words which of the runs are meant, by the shorter list of names; empty if all are."""
+    named, others = ([name for place, name in enumerate(runs) if (place in places) is own] for own in (True, False))
+    if not others:
+        return ""
+    return f" in all but {', '.join(others)}" if len(others) < len(named) else f" in {', '.join(named)}"

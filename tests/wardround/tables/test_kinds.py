@@ -268,6 +268,23 @@ def test_a_role_that_a_model_played_too_is_said_to_be_rules_in_part(tmp_path: Pa
     assert "Answered by offline rules, not by a model: doctor (in part), patient." in table.notes
 
 
+def test_runs_that_swap_one_role_each_name_it_with_the_run_that_has_it(tmp_path: Path) -> None:
+    """A sweep of twelve such runs had ten notes of a dozen names, and all of them in each row of its CSV file."""
+
+    def played(own: str) -> dict[str, list[str]]:
+        return {role: ["openai:m" if role == own else "offline"] for role in ("patient", "doctor", "intern")}
+
+    (table,) = scores.build(
+        runs_of(tmp_path, **{f"with_{own}": [graded("a", models=played(own))] for own in ("none", "patient", "doctor")})
+    )
+    by_rules = "Answered by offline rules, not by a model"
+    assert [note for note in table.notes if note.startswith(by_rules)] == [
+        f"{by_rules} in all but with_doctor: doctor.",
+        f"{by_rules}: intern.",
+        f"{by_rules} in all but with_patient: patient.",
+    ]
+
+
 def test_a_floor_counts_as_scored_the_cases_of_its_fullest_column() -> None:
     found = {"diagnosis": Estimate(mean=0.5, n=3), "treatment": Estimate(mean=0.5, n=2)}
     table = scores.floors_table({"constant": found}, SUITES["medchain"])
