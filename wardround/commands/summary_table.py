@@ -60,8 +60,8 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
     ]
     notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
     notes += failure_lines(summary)
-    if summary.get("dropped_seats"):
-        notes.append(f"Unreadable answers of group members: {summary['dropped_seats']}; the others went on without.")
+    if dropped := summary.get("dropped_seats"):
+        notes.append(f"Unreadable answers of group members: {dropped}; their groups decided without them.")
     if unanswered := summary.get("unanswered"):
         roles = ", ".join(f"{role} {count}" for role, count in unanswered.items())
         notes.append(f"Questions that got no answer in completed cases, which went on without: {roles}.")

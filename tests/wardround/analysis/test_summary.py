@@ -206,6 +206,12 @@ def test_failures_are_told_by_their_reason() -> None:
     assert "2 failed: model_error" in text and "1 failed: unparseable_answer" in text
 
 
+def test_the_unreadable_answers_of_a_group_are_counted_of_whoever_decides_too() -> None:
+    """Without the senior doctor's answer nobody "went on": the last decision stood."""
+    text = printed(summarise_results([scored("a", dropped_seats=2)], SUITE))
+    assert "Unreadable answers of group members: 2; their groups decided without them." in text
+
+
 def test_roles_that_ran_offline_are_named_and_others_are_not() -> None:
     results = [scored("a", models={"patient": ["offline"], "doctor": ["openai:m"], "judge": ["offline", "openai:m"]})]
     (line,) = [line for line in printed(summarise_results(results, SUITE)).splitlines() if "offline" in line]
