@@ -164,5 +164,5 @@ def _value(run: RecordedRun, setting: str) -> str:
     if found is None and section == "workflow":
         found = getattr(run.experiment.context, name, None)
     if found is None:
-        return "not set"
+        return "(not set)"
     return str(found).lower() if isinstance(found, bool) else str(found) or "(empty)"

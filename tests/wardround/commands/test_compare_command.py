@@ -77,7 +77,7 @@ def test_a_models_block_that_one_run_lacks_is_told_by_the_role_that_has_the_mode
         for name, models in (("one", {"patient": "small"}), ("two", {"patient": "large", "doctor": "small"}))
     ]
     told = " ".join(wardround("compare", *runs).stdout.split())
-    assert "two differs from one in models.doctor: not set to small; models.patient: small to large." in told
+    assert "two differs from one in models.doctor: (not set) to small; models.patient: small to large." in told
 
 
 def test_limited_and_failed_cases_of_each_run_are_counted(tmp_path: Path) -> None:
