@@ -1,5 +1,6 @@
 """The case: what the patient knows, what examinations show, and the answer key."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +23,8 @@ from cases.vocabulary import (
 
 LONGEST = 200_000  # characters of a text; a long record has some thousands, and rules take time to read it
 _JOINERS = {0x200C, 0x200D}  # without them, words in Persian and some emoji are others
+_USUAL = {sign: usual for sign, usual in USUAL_SIGNS.items() if sign not in _JOINERS}
+_UNUSUAL = re.compile(f"[{''.join(map(chr, _USUAL))}]")
 
 
 def as_usually_typed(text: Any) -> Any:
@@ -32,8 +35,9 @@ def as_usually_typed(text: Any) -> Any:
     """
     if not isinstance(text, str) or (text.isascii() and "\r" not in text):
         return text
-    usual = {sign: other for sign, other in USUAL_SIGNS.items() if sign not in _JOINERS}
-    return unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n").translate(usual)
+    text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+    # Few texts have such signs, and to translate one takes 15 times as long as to search it.
+    return text.translate(_USUAL) if _UNUSUAL.search(text) else text
 
 
 AS_USUALLY_TYPED = BeforeValidator(as_usually_typed)
