@@ -106,7 +106,8 @@ def refuse_other_run(root: Path, before: Mapping[str, Any], manifest: Mapping[st
         return
     listed = "\n".join(f"  {change}" for change in changes[:_CHANGES_LISTED])
     more = f"\n  and {len(changes) - _CHANGES_LISTED} more" if len(changes) > _CHANGES_LISTED else ""
-    made = other_program(before) if any(change.startswith("prompts") for change in changes) else ""
+    # Another version may have other prompts, and read the same file of cases otherwise.
+    made = other_program(before) if any(change.startswith(("prompts", "data")) for change in changes) else ""
     raise ConfigurationError(
         f"{root}: contains a run with another configuration:\n{listed}{more}\n"
         f"Choose another --out, or use the previous configuration{made and f' and program, {made}'}."

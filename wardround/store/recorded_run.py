@@ -81,8 +81,8 @@ class RecordedRun:
             )
         for program, cases in _programs_of(found).items():
             _warn_once(
-                f"{self.path}: {program} ran {cases} of {len(found)} cases, and {program_of(self.manifest)} the "
-                "others; their rules may differ"
+                f"{self.path}: {program} ran {cases} of {len(found)} cases of this run, which "
+                f"{program_of(self.manifest)} began; their rules may differ"
             )
         return found
 
@@ -216,8 +216,12 @@ class RecordedRun:
         if manifest_of(self.experiment, items)["data"] != self.manifest["data"]:
             source = self.experiment.data.source
             made = other_program(self.manifest)
-            does = f"use the program of the run, {made}" if source == BUILTIN and made else "restore them"
-            raise ConfigurationError(f"{self.path}: the cases have changed since the run ({source}); {does}")
+            # The built-in cases belong to the program; a file of the user's may be as it was, and be read otherwise.
+            restore = "" if source == BUILTIN and made else "restore them"
+            remedies = filter(None, [restore, made and f"use the program of the run, {made}"])
+            raise ConfigurationError(
+                f"{self.path}: the cases have changed since the run ({source}); {', or '.join(remedies)}"
+            )
         return {stored.id: stored.item for stored in items}
 
     @cached_property

@@ -594,7 +594,7 @@ def test_what_another_program_ran_is_told_by_whoever_reads_the_run(
     (tmp_path / "results.jsonl").unlink()
     run(short(limit=1), tmp_path)
     assert find_run(tmp_path).other_programs == {this_program(): 1}
-    assert f"{this_program()} ran 1 of 1 cases, and wardround 0.0.9 the others" in caplog.text
+    assert f"{this_program()} ran 1 of 1 cases of this run, which wardround 0.0.9 began" in caplog.text
     assert f"{this_program()}: 1 of 1 cases" in report_page(find_run(tmp_path))
 
 

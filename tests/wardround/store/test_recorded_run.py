@@ -128,7 +128,13 @@ def test_cases_that_have_changed_since_are_refused(tmp_path: Path) -> None:
         _ = find_runs([path])[0].cases
     manifest["git"] = {"commit": "58a7e5a0e5dc0", "changed": False}
     (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    with pytest.raises(ConfigurationError, match=r"use the program of the run, wardround \S+ of commit 58a7e5a0e5dc$"):
+    with pytest.raises(ConfigurationError, match=r"\); use the program of the run, wardround \S+ of commit 58a7e"):
+        _ = find_runs([path])[0].cases
+    file = tmp_path / "mine.jsonl"
+    save_cases(load_cases()[:1], file)
+    manifest["configuration"]["data"]["cases"] = str(file)
+    (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(ConfigurationError, match=r"; restore them, or use the program of the run, wardround \S+ of "):
         _ = find_runs([path])[0].cases
 
 

@@ -258,7 +258,9 @@ def test_weights_that_were_trained_on_meanwhile_are_refused(tmp_path: Path) -> N
         open_once(out, experiment)
 
 
-def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
+def test_a_changed_picture_is_refused_with_the_program_that_may_have_read_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     case = Case(
         id="a",
         patient=PatientRecord(chief_complaint="Cough"),
@@ -269,7 +271,10 @@ def test_a_changed_picture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"one picture")
     open_once(tmp_path / "out", items=[StoredItem.of(case)])
     (tmp_path / "a.png").write_bytes(b"another one")
-    with pytest.raises(ConfigurationError, match=r"data\.fingerprint"):
+    with pytest.raises(ConfigurationError, match=r"data\.fingerprint.*\n.*use the previous configuration\.$"):
+        open_once(tmp_path / "out", items=[StoredItem.of(case)])
+    monkeypatch.setattr(manifest, "git_state", lambda: {"commit": "58a7e5a0", "changed": False})
+    with pytest.raises(ConfigurationError, match=r"configuration and program, wardround .*\.$"):
         open_once(tmp_path / "out", items=[StoredItem.of(case)])
 
 
