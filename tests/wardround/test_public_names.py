@@ -206,6 +206,32 @@ async def test_a_sweep_is_run_from_python_as_by_the_command_which_goes_on_with_i
     assert {path: path.read_bytes() for path in sorted((out / "tables").iterdir())} == files
 
 
+def test_a_sweep_from_python_warns_of_what_the_command_prints(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A cost that will be missing, seeds that runs share, and a table that does not fit were not told."""
+    file, out = tmp_path / "study.toml", tmp_path / "study"
+    settings = "tables = ['ends', 'personas']\nmixed = true\nepochs = 2\ndata.limit = 1\n"
+    file.write_text(f"{settings}[grid]\nseed = [1, 2]\n", "utf-8")
+    with FakeServer() as server:
+        spec = f"openai:fake-model@{server.base_url}"
+        wr.run_sweep(file, out, settings=SHORT, models={"general": spec})
+        given = [part for name, value in SHORT.items() for part in ("--set", f"{name}={json.dumps(value)}")]
+        arguments = ["run", str(file), "-o", str(out), "--models", f"general={spec}", *given]
+        finished = CliRunner().invoke(app, arguments)
+    told = [record.getMessage() for record in caplog.records if record.name == "wardround.run.from_python"]
+    assert [text.partition(",")[0] for text in told] == [
+        f"no price is known for {spec}",
+        "each epoch adds its number to the seed",
+        "table personas left out: no patient spoke as a persona (patient = 'medpmc'",
+    ]
+    assert finished.exit_code == 0 and all(text in finished.stderr for text in told[:2])
+    assert f"T{told[2][1:]}" in finished.stdout
+
+
+def test_a_mapping_that_is_no_file_is_no_sweep() -> None:
+    with pytest.raises(wr.ConfigurationError, match=r"run_sweep: experiment: expected a file .*, not dict; write its"):
+        wr.run_sweep({"grid": {"seed": [1, 2]}})  # type: ignore[arg-type]
+
+
 def test_all_runs_of_a_sweep_are_checked_before_the_first(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text("[variants]\none = {}\nother = { models.patient = 'openai:gpt-4o' }\n", "utf-8")

@@ -128,13 +128,13 @@ def _run(sweep: "Sweep", root: Path, progress: Progress) -> int:
 
     from rich.console import Console
 
-    from wardround.commands.tables import tables_of_sweep
+    from wardround.commands.tables import tell_tables
     from wardround.run.live_view import live_view
     from wardround.run.runner import run_experiment
-    from wardround.run.whole_sweep import check_all, shared_cluster
-    from wardround.store.durable_lines import writing
+    from wardround.run.whole_sweep import check_all, make_and_write_tables, shared_cluster, warnings_of
 
-    _warn_of_models(sweep)
+    for warning in warnings_of(sweep):
+        echo(warning, err=True)
     check_all(sweep, root)
     failed = 0
     directories = {name: root / name for name in sweep.runs}  # a single run has no name
@@ -145,29 +145,13 @@ def _run(sweep: "Sweep", root: Path, progress: Progress) -> int:
             if name:
                 echo(f"\n{name}")
             failed += _tell_end(summary, experiment, directories[name])
-    if names := sweep.tables or (() if sweep.single else ("scores",)):
-        with writing(root / "tables"):
-            tables_of_sweep([*directories.values()], names, root / "tables")
+    if made := make_and_write_tables(sweep, root):
+        echo("")
+        tell_tables(made, root / "tables")
+        for one in made:
+            if one.reason:
+                echo(f"Table {one.name} left out: {one.reason}")
     return failed
-
-
-def _warn_of_models(sweep: "Sweep") -> None:
-    """Say which prices are unknown, which models take no seed, and which seeds runs share."""
-    from llm.build import without_seed
-    from llm.prices import unpriced
-
-    for spec in sorted({spec for one in sweep.runs.values() for spec in unpriced(one.context.models, one.context)}):
-        echo(f"no price is known for {spec}, so its cost will be missing; set it in [workflow.prices]", err=True)
-    for spec in sorted({spec for one in sweep.runs.values() for spec in without_seed(one.context.models, one.context)}):
-        echo(f"{spec}: its integration accepts no seed, so its answers may differ between runs", err=True)
-    if shared := sweep.shared_seeds:
-        apart = max(one.epochs for one in sweep.runs.values())
-        numbers = ", ".join(map(str, shared))
-        echo(
-            f"each epoch adds its number to the seed, so runs with different seeds share the seeds {numbers}: a model "
-            f"that heeds its seed repeats itself there; choose seeds at least {apart} apart",
-            err=True,
-        )
 
 
 def _tell_end(summary: dict[str, Any], experiment: "Experiment", directory: Path) -> int:

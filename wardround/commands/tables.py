@@ -37,41 +37,22 @@ def tables(
 ) -> None:
     """Print tables of runs in the layout of the papers."""
     from wardround.store.recorded_run import find_runs
-    from wardround.tables.making import make_tables
+    from wardround.tables.making import make_tables, write_tables
 
     check_known("--table", table or (), TABLE_NAMES)
     results = make_tables(find_runs(runs), table or USUAL)
     if refused := [one for one in results if one.reason and table]:
         refuse(f"--table {refused[0].name}: {refused[0].reason}")
-    show_tables(results, out)
+    if out is not None:
+        write_tables((table for one in results for table in one.tables), out)
+    tell_tables(results, out)
 
 
-def tables_of_sweep(directories: Sequence[Path], names: Sequence[str], out: Path) -> None:
-    """Print and write the tables at the end of a sweep; for tables that do not fit its runs, print the reason."""
-    from wardround.store.recorded_run import find_runs
-    from wardround.tables.making import make_tables
-
-    results = make_tables(find_runs(directories), names)
-    echo("")
-    show_tables(results, out)
-    for one in results:
-        if one.reason:
-            echo(f"Table {one.name} left out: {one.reason}")
-
-
-def show_tables(made: "Sequence[Made]", out: Path | None) -> None:
-    """Print tables, and write them if a folder is given.
-
-    Raises:
-        OSError: they cannot be written.
-    """
-    from wardround.tables.making import write_tables
+def tell_tables(made: "Sequence[Made]", out: Path | None) -> None:
+    """Print tables, and where they were written, if they were."""
     from wardround.tables.terminal import print_table
 
-    found = [table for one in made for table in one.tables]
-    if out is not None:
-        write_tables(found, out)
-    for table in found:
+    for table in (table for one in made for table in one.tables):
         print_table(table)
         echo("")
     if out is not None:

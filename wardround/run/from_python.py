@@ -1,5 +1,6 @@
 """Run an experiment or a sweep from Python, inside or outside a running event loop."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from wardround.library import find_file
 from wardround.run.own_loop import in_own_loop
 from wardround.run.runner import run_experiment as run_it
 from wardround.run.sweep import default_directory
-from wardround.run.whole_sweep import check_all, shared_cluster
-from wardround.store.recorded_run import find_runs
-from wardround.tables.making import make_tables, write_tables
+from wardround.run.whole_sweep import check_all, make_and_write_tables, shared_cluster, warnings_of
+
+_log = logging.getLogger(__name__)
 
 
 def run_experiment(
@@ -74,7 +75,8 @@ def run_sweep(
     """Run every run of a file, as ``wardround run`` does: ``wr.run_sweep("medchain_table_3", "runs/table_3")``.
 
     All runs are checked before the first begins; runs that were started in the same directory are resumed. The tables
-    that the file names, or the scores if it names none, are written into its folder ``tables``.
+    that the file names, or the scores if it names none, are written into its folder ``tables``; what the command prints
+    of models without a price or seed, and of tables that do not fit, is logged as a warning.
 
     Args:
         experiment: a file or the name of a built-in one (``wardround experiments list``).
@@ -89,14 +91,19 @@ def run_sweep(
     Raises:
         InputError, RuntimeError: as :func:`run_experiment`.
     """
+    if not isinstance(experiment, str | Path):
+        given = f"run_sweep: experiment: expected a file or the name of a built-in one, not {type(experiment).__name__}"
+        raise ConfigurationError(f"{given}; write its sections to a file, or run one experiment with run_experiment")
     sweep = _read(find_file(Path(experiment)), settings, models, plugins, "run_sweep")
     root = _folder(out) or default_directory(sweep)
+    for warning in warnings_of(sweep):
+        _log.warning("%s", warning)
     check_all(sweep, root)
     with shared_cluster(sweep):
         summaries = {name: in_own_loop(run_it(one, root / name)) for name, one in sweep.runs.items()}
-    names = sweep.tables or (() if sweep.single else ("scores",))
-    made = make_tables(find_runs([root / name for name in sweep.runs]), names) if names else []
-    write_tables((table for one in made for table in one.tables), root / "tables")
+    for made in make_and_write_tables(sweep, root):
+        if made.reason:
+            _log.warning("table %s left out: %s", made.name, made.reason)
     return summaries
 
 
