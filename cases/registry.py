@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -81,8 +81,11 @@ def first_annotation(function: Callable[..., Any]) -> Any:
     """
     parameters = inspect.signature(function).parameters.values()
     found = next((parameter.annotation for parameter in parameters), inspect.Parameter.empty)
-    if isinstance(found, str):
-        found = eval(found, getattr(inspect.unwrap(function), "__globals__", {}))
+    if isinstance(found, str):  # as with `from __future__ import annotations`
+        code: Any = inspect.unwrap(function)
+        while isinstance(code, partial):
+            code = inspect.unwrap(code.func)
+        found = eval(found, getattr(code, "__globals__", None) or getattr(type(code).__call__, "__globals__", {}))
     return None if found is inspect.Parameter.empty else found
 
 

@@ -83,8 +83,12 @@ class Source:
                 else:
                     yield record
 
-    def rows(self, columns: Sequence[str]) -> Iterator["Record"]:
-        """Yield the rows of a table that has one of these columns, as objects by its headings in lower case."""
+    def rows(self, columns: Sequence[str] = ()) -> Iterator["Record"]:
+        """Yield the rows of a table, as objects by its headings in lower case.
+
+        Args:
+            columns: a table that has rows and none of these is refused by its first line; empty for any table.
+        """
         try:
             header, *rows = sheet_rows(self.path) or [(1, [])]
         except SheetError as error:
@@ -94,8 +98,8 @@ class Source:
         for name, count in Counter(filter(None, names)).items():
             if count > 1:
                 self.error(f"appears {count} times; expected each column once", "heading", name)
-        if rows and not {*columns} & {*names}:
-            found = ", ".join(map(repr, filter(None, header[1][:5])))
+        if rows and columns and not {*columns} & {*names}:
+            found = ", ".join(f"{name!r:.60}" for name in header[1][:5] if name)
             self.error(f"expected one of the columns {', '.join(columns)} in the first line, found {found}", "heading")
             return
         for number, (_, row) in enumerate(rows, 1):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,41 @@ def problems(read: Callable[[Path], Any], tmp_path: Path) -> list[str]:
     return [str(problem).removeprefix(f"{source}, ") for problem in import_cases("ward", source).errors]
 
 
-def test_a_source_is_given_also_where_what_is_returned_is_imported_for_type_checkers_alone(tmp_path: Path) -> None:
-    def read(source: Any) -> Any:
-        return [case() for _ in source.records()]
+class Reader:
+    def __call__(self, source: Any) -> Any:
+        return _read(source)
 
-    read.__annotations__.update({"source": "Source", "return": "Elsewhere"})  # as with `from __future__ import`
+
+def _read(source: Any, **_: Any) -> Any:
+    return [case() for _ in source.records()]
+
+
+@pytest.mark.parametrize("read", [_read, partial(_read, dialect="ours"), Reader()], ids=["plain", "partial", "object"])
+def test_a_source_is_given_also_where_what_is_returned_is_imported_for_type_checkers_alone(
+    read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for code in (_read, Reader.__call__):
+        typed = {"source": "Source", "return": "Elsewhere"}  # as with `from __future__ import annotations`
+        monkeypatch.setattr(code, "__annotations__", typed)
     importer("ward")(read)
     (tmp_path / "ward.jsonl").write_text("{}", "utf-8")
     assert [found.id for found in import_cases("ward", tmp_path / "ward.jsonl").cases] == ["ward-1"]
+
+
+def test_the_rows_of_any_table_are_read_and_one_without_the_columns_that_an_importer_names_is_refused(
+    tmp_path: Path,
+) -> None:
+    for name, columns in (("any", ()), ("some", ("id",)), ("others", ("dialogue", "note"))):
+
+        @importer(name)
+        def read(source: Source, columns: Any = columns) -> Iterable[Case]:
+            yield from (case(int(row.value["id"])) for row in source.rows(*filter(None, [columns])))
+
+    (tmp_path / "ward.csv").write_text("ID,Text\n1,Cough\n2,Fever\n", "utf-8")
+    for name in ("any", "some"):
+        assert [one.id for one in import_cases(name, tmp_path / "ward.csv").cases] == ["ward-1", "ward-2"]
+    (refused,) = import_cases("others", tmp_path / "ward.csv").errors
+    assert "expected one of the columns dialogue, note in the first line, found 'ID', 'Text'" in str(refused)
 
 
 def test_a_function_of_a_path_is_an_importer(tmp_path: Path) -> None:
