@@ -31,7 +31,8 @@ _WORDS = ("content", "value", "text", "sentence", "utterance", "refusal")
 _NOTE = ("note", "tgt")
 _ID = ("id", "encounter_id", "dialogue_id", "file")
 # What else a turn may say that changes who spoke, what was said or what is learnt; its other fields are bookkeeping.
-_TELLING = {*_SPEAKER, *_WORDS, "weight", "tool_calls", "tool_call_id", "function_call", "audio"}
+# A type beside a role is that of an item ("message").
+_TELLING = {*_SPEAKER, *_WORDS, "weight", "tool_calls", "tool_call_id", "function_call", "audio"} - {"type"}
 _MISSPELT = 0.85  # likeness from which an unknown field is one of ours
 _EXPECTED = (
     "expected JSON lines with messages, each with a role (user, the patient, or assistant) and content, or with "

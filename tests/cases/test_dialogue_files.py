@@ -107,6 +107,7 @@ DUMPED = [{**turn, "refusal": None, "tool_calls": None, "annotations": [], "crea
     [
         {"messages": PARTS},
         {"messages": DUMPED, "model": "gpt-4o", "metadata": {"site": 1}, "score": 0.5},
+        {"messages": [{"type": "message", **turn} for turn in CHAT]},
         {"id": None, "language": None, "diseases": None, "messages": CHAT},
         {"messages": [{**CHAT[0], "name": "Ann"}, {**CHAT[1], "name": "Dr. Wu"}]},
         {"conversation": CHAT},
