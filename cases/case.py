@@ -35,9 +35,11 @@ def as_usually_typed(text: Any) -> Any:
     """
     if not isinstance(text, str) or (text.isascii() and "\r" not in text):
         return text
-    text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     # Few texts have such signs, and to translate one takes 15 times as long as to search it.
-    return text.translate(_USUAL) if _UNUSUAL.search(text) else text
+    text = text.translate(_USUAL) if _UNUSUAL.search(text) else text
+    # An accent may follow an invisible character: joined last, it is with its letter at the first reading.
+    return unicodedata.normalize("NFC", text)
 
 
 AS_USUALLY_TYPED = BeforeValidator(as_usually_typed)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cases.case import Case
+from cases.case import Case, as_usually_typed
 from cases.dialogues import NO_LANGUAGE
 from cases.files import BUILTIN, CaseFileError, load_cases
 from cases.importers.agentclinic import import_agentclinic
@@ -97,7 +97,7 @@ def _texts(files: Iterable[Path], source: Source) -> Iterator[Note]:
         if (language := written_in(text)) is None:
             reason = "is neither English nor Chinese; give a file of JSON lines that names the language of each note"
             source.error(reason, file=file)
-        elif text.strip():
+        elif as_usually_typed(text).strip():
             yield Note(id=file.stem, text=text, language=language)
         else:
             source.error("is empty; expected the text of a note", file=file)

@@ -27,9 +27,20 @@ def case_with(text: str, **others: Any) -> Case:
         USUAL.replace(" ", "\u00a0"),
         USUAL.replace("0 mg", "0\u202fmg"),
         USUAL.replace("rash,", "ra\u00adsh,\u200b"),
+        USUAL.replace("é", "e\u200b\u0301"),
         f"\ufeff{USUAL}",
     ],
-    ids=["letters and accents apart", "CRLF", "CR", "wide digits", "NBSP", "narrow NBSP", "invisible", "mark"],
+    ids=[
+        "letters and accents apart",
+        "CRLF",
+        "CR",
+        "wide digits",
+        "NBSP",
+        "narrow NBSP",
+        "invisible",
+        "invisible in a letter",
+        "mark",
+    ],
 )
 def test_the_same_words_in_other_signs_are_the_same_case_and_the_same_note(typed: str) -> None:
     key = {"diagnosis": [typed], "imaging_reports": {"CT": typed}}

@@ -413,9 +413,10 @@ def test_an_empty_folder_an_empty_text_and_a_missing_file_are_refused_by_name(tm
     for source, message in ((tmp_path, "contains no .txt files"), (tmp_path / "no.txt", "no.txt: file not found")):
         with pytest.raises(CaseFileError, match=message):
             read_notes(source)
-    (tmp_path / "empty.txt").write_text("  \n", "utf-8")
-    with pytest.raises(CaseFileError, match=r"empty\.txt: is empty"):
-        read_notes(tmp_path)
+    for nothing in ("  \n", "\u200b"):
+        (tmp_path / "empty.txt").write_text(nothing, "utf-8")
+        with pytest.raises(CaseFileError, match=r"empty\.txt: is empty"):
+            read_notes(tmp_path)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
