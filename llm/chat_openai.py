@@ -1,11 +1,19 @@
 """LangChain's chat models for OpenAI's protocol, without repeated validation of messages and lost answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import langchain_openai
 from langchain_core.outputs import ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI
+
+_Shown = Iterable[tuple[str | None, Any]]
+
+
+def _without_keys(fields: _Shown) -> _Shown:
+    """Yield a model's fields to show, without the values of headers, which may be keys."""
+    for name, value in fields:
+        yield name, dict.fromkeys(value, "***") if name == "default_headers" and value else value
 
 
 class ChatOpenAI(langchain_openai.ChatOpenAI):
@@ -22,10 +30,8 @@ class ChatOpenAI(langchain_openai.ChatOpenAI):
             payload["messages"] = []
         return payload
 
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Yield the fields to show, without the values of headers, which may be keys."""
-        for name, value in super().__repr_args__():
-            yield name, dict.fromkeys(value, "***") if name == "default_headers" and value else value
+    def __repr_args__(self) -> _Shown:
+        return _without_keys(super().__repr_args__())
 
 
 class AzureChatOpenAI(langchain_openai.AzureChatOpenAI):
@@ -33,3 +39,6 @@ class AzureChatOpenAI(langchain_openai.AzureChatOpenAI):
 
     def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
         return BaseChatOpenAI._create_chat_result(self, response, generation_info)
+
+    def __repr_args__(self) -> _Shown:
+        return _without_keys(super().__repr_args__())
