@@ -227,6 +227,16 @@ def test_a_sweep_from_python_warns_of_what_the_command_prints(tmp_path: Path, ca
     assert f"T{told[2][1:]}" in finished.stdout
 
 
+def test_a_model_object_answers_in_every_run_of_a_sweep(tmp_path: Path) -> None:
+    """Its connections belong to the event loop of the first run: in the next one, cases ended as model_error."""
+    file = tmp_path / "study.toml"
+    file.write_text("mixed = true\ndata.limit = 2\n[grid]\nseed = [1, 2, 3]\n", "utf-8")
+    with FakeServer() as server:
+        model = ChatOpenAI(model="fake-model", base_url=server.base_url, api_key=SecretStr("k"), max_retries=0)
+        summaries = wr.run_sweep(file, tmp_path / "study", settings=SHORT, models={"general": model})
+    assert [summary["terminations"] for summary in summaries.values()] == [{"completed": 2}] * 3
+
+
 def test_a_mapping_that_is_no_file_is_no_sweep() -> None:
     with pytest.raises(wr.ConfigurationError, match=r"run_sweep: experiment: expected a file .*, not dict; write its"):
         wr.run_sweep({"grid": {"seed": [1, 2]}})  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ def warnings_of(sweep: Sweep) -> Iterator[str]:
     for spec in sorted({spec for context in contexts for spec in unpriced(context.models, context)}):
         yield f"no price is known for {spec}, so its cost will be missing; set it in [workflow.prices]"
     for spec in sorted({spec for context in contexts for spec in without_seed(context.models, context)}):
-        yield f"{spec}: its integration accepts no seed, so its answers may differ between runs"
+        yield f"{spec}: the run's seed is not sent to it, so its answers may differ between runs"
     if shared := sweep.shared_seeds:
         apart = max(one.epochs for one in sweep.runs.values())
         numbers = ", ".join(map(str, shared))
