@@ -18,7 +18,7 @@ from llm.errors import ModelSpecError
 from llm.failed_requests import brief
 from llm.forms import WHOLE
 from llm.masking import masked
-from llm.model_objects import OBJECT, object_of
+from llm.model_objects import OBJECT, object_of, with_own_connections
 from llm.scopes import in_this_loop
 from llm.settings import ModelSettings
 from llm.specs import IN_PROCESS, WITHOUT_MODEL
@@ -57,7 +57,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     block = settings.block(name)
     spec = block.parsed
     if spec.provider == OBJECT:
-        return object_of(spec.name)
+        return with_own_connections(object_of(spec.name))
     options = _parameters(block, settings, without)
     if block.batch:
         _check_batch(name, block.batch, spec.provider)

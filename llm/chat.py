@@ -93,6 +93,7 @@ class ChatClient:
         self.block = self.settings.block(self.name)
         self.spec = self.block.parsed
         self.forms = forms_of(self.block)
+        self._given = object_of(self.spec.name) if self.spec.provider == OBJECT else None
         self._models = {frozenset(): build_model(self.name, self.settings)}
 
     @cached_property
@@ -104,7 +105,7 @@ class ChatClient:
     @property
     def is_replaced(self) -> bool:
         """Whether another object with the same spec has been given since, such as one with a new key."""
-        return self.spec.provider == OBJECT and self._models[frozenset()] is not object_of(self.spec.name)
+        return self._given is not None and self._given is not object_of(self.spec.name)
 
     @cached_property
     def own_forms(self) -> tuple[str, ...]:
