@@ -75,7 +75,7 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         text = rewritten(text, *{"son": ("son", "child"), "relative": ("relative",)}.get(voice.kin, ("child",)))
     if PATTERNS["starts_with_verb"].match(text):
         text = f"@I {text[0].lower()}{text[1:]}"
-    elif led := PATTERNS["time_before_verb"].match(text):
+    elif section != "family_history" and (led := PATTERNS["time_before_verb"].match(text)):  # there a relative's
         text = f"{led['time']}, @I {text[led.end() :]}"
     if section in ("chief_complaint", "present_illness") and PATTERNS["of_symptom"].match(text):
         text = f"it {lowered(text)}"
