@@ -191,6 +191,7 @@ def test_a_basis_says_first_what_decided_each_finding_once_and_nothing_of_what_w
         ("Presence of a gastric ulcer on the lesser curvature.", ["Gout"], "Gout"),
         ("MRI shows an L5-S1 disc herniation impinging on the root.", [], "L5-S1 disc herniation"),
         ("Examination shows mild glossitis.", [], "Undetermined"),
+        ("X-ray shows a minimally displaced fracture.", [], "minimally displaced fracture"),
         ("Free air, consistent with perforation.", [], "Undetermined"),
         ("Free air, consistent with perforation of a gastric ulcer.", [], "perforation of a gastric ulcer"),
         ("No evidence of sacroiliitis, and showed no fracture.", [], "Undetermined"),

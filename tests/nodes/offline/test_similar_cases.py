@@ -635,6 +635,10 @@ def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(d
         ("Itchy blisters in the axilla", {}, "Dermatology and Venereology"),
         ("Respiratory distress", {}, "Emergency Medicine"),
         ("Somnolence and non-responsiveness", {}, "Emergency Medicine"),
+        ("Found unresponsive to his wife's voice", {}, "Emergency Medicine"),
+        ("Fever unresponsive to antibiotics", {}, "General Medicine"),
+        ("Obstructive sleep apnea", {}, "General Medicine"),
+        ("Excessive daytime somnolence", {}, "General Medicine"),
         ("Respiratory distress", {"age_years": 0}, "Pediatrics"),
         ("Increasing yellow discoloration of the eyes and skin", {"age_years": 0}, "Pediatrics"),
         ("Edema, particularly around the eyes and ankles", {}, "General Medicine"),
@@ -864,14 +868,31 @@ def test_a_result_that_the_patient_passes_on_calls_for_no_order_as_a_symptom_wou
         ("Resuscitation and Critical Care", "Terrible pain around my left eye.", "He is unconscious."),
         ("Toxicology and Poisoning", "Since yesterday I have had pain in my chest.", "She swallowed a spray."),
         ("Trauma Center", "A stabbing pain on the right of my chest.", "I was hit by a car."),
+        ("Chest Pain Center", "Terrible pain around my left eye.", "Crushing pain behind the breastbone."),
+        ("Chest Pain Center", "突发剧烈头痛。", "突发心前区疼痛。"),
     ],
 )
 def test_nobody_comes_to_a_clinic_for_few_without_a_word_of_it(clinic: str, complaint: str, with_word: str) -> None:
     near = [Neighbour(case("1", department="Emergency Medicine", sub_departments=[clinic]), 0.9)]
     for words, comes in ((complaint, False), (with_word, True)):
         triage = Triage(urgency="emergency", department="Emergency Medicine")
-        chart = replace(chart_of(chief_complaint=words), referral=None, triage=triage)
+        door: dict[str, Any] = {"chief_complaint": words, "language": "zh" if has_chinese(words) else "en"}
+        chart = replace(chart_of(**door), referral=None, triage=triage)
         assert (clinic in weights(Evidence(STAGES["referral.level2"], chart, near))) == comes
+
+
+@pytest.mark.parametrize(
+    ("complaint", "departments"),
+    [
+        ("Yellow eyes and skin", ["Internal Medicine"]),
+        ("Yellowing of the eyes and skin", ["Internal Medicine"]),
+        ("Dry eyes and skin", ["Ophthalmology", "Dermatology and Venereology"]),
+    ],
+)
+def test_yellow_eyes_and_skin_are_no_complaint_of_the_eyes_and_skin_as_dry_ones_are(
+    complaint: str, departments: list[str]
+) -> None:
+    assert [site["department"] for site in sites(chart_of(chief_complaint=complaint))] == departments
 
 
 @pytest.mark.parametrize(
