@@ -63,20 +63,21 @@ def object_of(name: str) -> "BaseChatModel":
 
 
 def with_own_connections(model: "BaseChatModel") -> "BaseChatModel":
-    """Return a model of LangChain's for OpenAI with connections of its own; any other model as it is.
+    """Return a model of LangChain's for OpenAI, or of a class made of it, with own connections; any other as it is.
 
     LangChain's models share their connections, which belong to the event loop that opened them: in the next loop of a
     program, so in its second run, calls fail ("Event loop is closed"). A client or proxy that the user gave stays.
     """
     given = ("http_async_client", "http_client", "openai_proxy")
-    of_openai = type(model).__module__.startswith("langchain_openai.") and getattr(model, "root_async_client", None)
-    if not of_openai or any(getattr(model, each, None) for each in given):
+    of_openai = any(kind.__module__.startswith("langchain_openai.") for kind in type(model).__mro__)
+    opened = getattr(model, "root_async_client", None) if of_openai else None
+    if not opened or any(getattr(model, each, None) for each in given):
         return model
     import openai
 
     from llm.transport import certificates
 
-    client = of_openai.with_options(http_client=openai.DefaultAsyncHttpxClient(verify=certificates()))
+    client = opened.with_options(http_client=openai.DefaultAsyncHttpxClient(verify=certificates()))
     return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
 
 

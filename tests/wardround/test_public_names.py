@@ -149,11 +149,16 @@ def test_a_model_object_that_cannot_be_copied_plays_a_role_of_an_experiment(tmp_
     assert ["fake-model" in name for name in summary["models"]["patient"]] == [True]
 
 
-def test_a_model_object_answers_in_every_run_of_a_program(tmp_path: Path) -> None:
+class OwnChat(ChatOpenAI):
+    """As people change LangChain's model, and as its models of other services are made."""
+
+
+@pytest.mark.parametrize("kind", [ChatOpenAI, OwnChat])
+def test_a_model_object_answers_in_every_run_of_a_program(kind: type[ChatOpenAI], tmp_path: Path) -> None:
     """LangChain's models share their connections, which belong to the event loop of the first run."""
     with FakeServer() as server:
         for number in range(3):
-            model = ChatOpenAI(model="fake-model", base_url=server.base_url, api_key=SecretStr("k"), max_retries=0)
+            model = kind(model="fake-model", base_url=server.base_url, api_key=SecretStr("k"), max_retries=0)
             given = {"settings": {"data.limit": 2, **SHORT}, "models": {"general": model}}
             summary = wr.run_experiment(out=tmp_path / str(number), **given)
             assert summary["terminations"] == {"completed": 2}, number
