@@ -210,27 +210,28 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
-    played: dict[str, list[int]] = {}  # the runs in which rules played a role, by their places
+    played: dict[tuple[str, str], list[int]] = {}  # the runs in which rules played a role, by their places
     for place, run in enumerate(runs):
-        for role in roles_by_rule({role: names for role, names in run.models.items() if role in among}):
-            played.setdefault(role, []).append(place)
-    sharing: dict[tuple[int, ...], list[str]] = {}
-    for role, places in played.items():
-        sharing.setdefault(tuple(places), []).append(role)
+        for role, names in run.models.items():
+            for label in roles_by_rule({role: names}) if role in among else ():
+                played.setdefault((role, label), []).append(place)
+    sharing: dict[tuple[tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    for (role, label), places in played.items():
+        others = (place for place, run in enumerate(runs) if role in run.models and place not in places)
+        sharing.setdefault((tuple(places), tuple(others)), []).append(label)
     return [
         said_by_rules(
             what,
             roles,
-            _where([run.name for run in runs], places),
+            _where([runs[place].name for place in places], [runs[place].name for place in others]),
             languages_of(result for place in places for result in runs[place].results),
         )
-        for places, roles in sharing.items()
+        for (places, others), roles in sharing.items()
     ]
 
 
-def _where(runs: Sequence[str], places: Collection[int]) -> str:
-    """Put into words which of the runs are meant, by the shorter list of names; empty if all are."""
-    named, others = ([name for place, name in enumerate(runs) if (place in places) is own] for own in (True, False))
+def _where(named: Sequence[str], others: Sequence[str]) -> str:
+    """Put into words which of the runs that have a role are meant, by the shorter list; empty if all are."""
     if not others:
         return ""
     return f" in all but {', '.join(others)}" if len(others) < len(named) else f" in {', '.join(named)}"

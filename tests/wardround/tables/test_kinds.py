@@ -285,6 +285,15 @@ def test_runs_that_swap_one_role_each_name_it_with_the_run_that_has_it(tmp_path:
     ]
 
 
+def test_a_run_without_a_role_is_none_in_which_a_model_played_it(tmp_path: Path) -> None:
+    alone, group = {"doctor": ["offline"]}, {"doctor": ["openai:m"], "intern": ["offline"]}
+    found = {name: [graded("a", models=each)] for name, each in {"one": alone, "two": group, "three": group}.items()}
+    (table,) = scores.build(runs_of(tmp_path, **found))
+    by_rules = "Answered by offline rules, not by a model"
+    told = [note for note in table.notes if note.startswith(by_rules)]
+    assert told == [f"{by_rules} in one: doctor.", f"{by_rules}: intern."]
+
+
 def test_a_floor_counts_as_scored_the_cases_of_its_fullest_column() -> None:
     found = {"diagnosis": Estimate(mean=0.5, n=3), "treatment": Estimate(mean=0.5, n=2)}
     table = scores.floors_table({"constant": found}, SUITES["medchain"])
