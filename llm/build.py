@@ -87,7 +87,7 @@ def build_model(name: str, settings: ModelSettings, without: Collection[str] = (
     # A graph watched for messages or events would have LangChain stream, and the transport assembles every stream.
     options["disable_streaming"] = True
     names = _PARAMETER_NAMES.get(spec.provider, {})
-    model = _create(block, {names.get(parameter, parameter): value for parameter, value in options.items()})
+    model = with_own_connections(_create(block, {names.get(name, name): value for name, value in options.items()}))
     _check_parameters(name, block, type(model))
     if not restrict_client(spec.provider, model):
         _warn_of_unrestricted(spec.provider)

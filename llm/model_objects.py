@@ -63,22 +63,31 @@ def object_of(name: str) -> "BaseChatModel":
 
 
 def with_own_connections(model: "BaseChatModel") -> "BaseChatModel":
-    """Return a model of LangChain's for OpenAI, or of a class made of it, with own connections; any other as it is.
+    """Return a model of LangChain's for OpenAI or Anthropic, or of a class made of it, with connections of its own.
 
     LangChain's models share their connections, which belong to the event loop that opened them: in the next loop of a
-    program, so in its second run, calls fail ("Event loop is closed"). A client or proxy that the user gave stays.
+    program, so in its second run, calls fail ("Event loop is closed"). A client or proxy that the user gave stays, and
+    any other model is returned as it is.
     """
-    given = ("http_async_client", "http_client", "openai_proxy")
-    of_openai = any(kind.__module__.startswith("langchain_openai.") for kind in type(model).__mro__)
-    opened = getattr(model, "root_async_client", None) if of_openai else None
-    if not opened or any(getattr(model, each, None) for each in given):
+    kinds = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    given = ("http_async_client", "http_client", "openai_proxy", "anthropic_proxy")
+    if any(getattr(model, each, None) for each in given):
         return model
-    import openai
+    if "langchain_openai" in kinds and (opened := getattr(model, "root_async_client", None)):
+        from openai import DefaultAsyncHttpxClient
 
-    from llm.transport import certificates
+        from llm.transport import certificates
 
-    client = opened.with_options(http_client=openai.DefaultAsyncHttpxClient(verify=certificates()))
-    return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+        client = opened.with_options(http_client=DefaultAsyncHttpxClient(verify=certificates()))
+        return model.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+    if "langchain_anthropic" in kinds and (opened := getattr(model, "_async_client", None)):
+        import anthropic
+
+        from llm.transport import certificates
+
+        client = opened.with_options(http_client=anthropic.DefaultAsyncHttpxClient(verify=certificates()))
+        return model.model_copy(update={"_async_client": client})
+    return model
 
 
 def _spec(model: "BaseChatModel") -> str:

@@ -1,8 +1,8 @@
 """The integrations of other providers than OpenAI's protocol: their clients are held to the same."""
 
+import asyncio
 import gzip
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -15,19 +15,16 @@ from llm.transport import restrict_client
 from tests.llm.examinee import put
 from tests.llm.test_egress import Redirecting
 from tests.llm.test_transport import JSON, PIECE, BadServer
+from tests.support.fake_server import FakeServer
 
 PACKAGES = {"anthropic": "langchain_anthropic", "google_genai": "langchain_google_genai", "ollama": "langchain_ollama"}
 
 
 @pytest.fixture(params=PACKAGES)
-def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A provider whose integration is installed; its clients are of this test's event loop."""
+def provider(request: pytest.FixtureRequest) -> str:
+    """A provider whose integration is installed."""
     pytest.importorskip(PACKAGES[request.param])
-    if request.param == "anthropic":
-        from langchain_anthropic import _client_utils
-
-        _client_utils._get_default_async_httpx_client.cache_clear()
-    yield request.param
+    return str(request.param)
 
 
 class Anywhere(BadServer):
@@ -37,7 +34,7 @@ class Anywhere(BadServer):
         await self.send_raw(response, *self.replies[0])
 
 
-def asked(provider: str, server: BadServer, **options: Any) -> ModelSettings:
+def asked(provider: str, server: BadServer | FakeServer, **options: Any) -> ModelSettings:
     spec = f"{provider}:any@{server.base_url.removesuffix('/v1')}"
     return ModelSettings(models={"default": spec}, max_attempts=1, **options)
 
@@ -71,6 +68,20 @@ async def test_a_redirect_to_another_port_gets_no_prompt(provider: str) -> None:
         with pytest.raises(AskError):
             await put(settings)
         assert (server.asked, elsewhere.asked) == (1, 0)
+
+
+def test_a_model_answers_in_the_next_event_loop_too(provider: str) -> None:
+    """Anthropic's models share connections: in the second run of a sweep, each failed ("Event loop is closed")."""
+    with FakeServer() as server:  # of another protocol: its refusals keep the connection open
+        settings = asked(provider, server)
+        said = [asyncio.run(_error_of(settings)) for _ in range(2)]
+    assert "closed" not in said[1] and said[1] == said[0]
+
+
+async def _error_of(settings: ModelSettings) -> str:
+    with pytest.raises(AskError) as refused:
+        await put(settings)
+    return str(refused.value)
 
 
 class Integration:
