@@ -1,15 +1,9 @@
 """Decorators that turn a coroutine into a node of a graph."""
 
-import asyncio
-import concurrent.futures
 import inspect
-import os
-import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from contextvars import ContextVar
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeGuard, TypeVar, overload
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -21,6 +15,7 @@ from cases.registry import GivenError, RegistryError, first_annotation
 from cases.validation import in_a_line, nearest
 from llm import AnswerError, Role
 from llm.ask import MayAsk, may_ask
+from llm.background import run_in_background
 from llm.events import tell
 from llm.scopes import holding
 from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
@@ -34,7 +29,6 @@ ReadAsks = Sequence[Asked] | Callable[..., Any] | None
 T = TypeVar("T")
 DROPPED_SEAT = "dropped_seat"
 _READ = "__pregel_read"  # under which LangGraph hands a node the means to read the state
-_depth: ContextVar[int] = ContextVar("depth", default=0)  # how many sync calls of graphs the code is inside
 
 
 class Node(Runnable[Any, dict[str, Any]]):
@@ -93,7 +87,7 @@ class Node(Runnable[Any, dict[str, Any]]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine to completion, even inside a running event loop."""
-        return _run_in_background(self._run(input))
+        return run_in_background(self._run(input))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """Run the coroutine in the running event loop."""
@@ -234,47 +228,3 @@ def file_dropped_seat(error: AnswerError, context: Context) -> Trace:
     content = {"call": error.call, "error": str(error)}
     event = Event(id=f"{error.call}/dropped", event=DROPPED_SEAT, stage=error.stage, content=content)
     return file_event(event, context.trace_file)
-
-
-def _run_in_background(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
-    """Run a coroutine in the process's background event loop and wait for it.
-
-    All sync calls share this loop, and thus their connections; those made by a node that runs in it, which blocks it,
-    have the next. The caller's context variables are passed on, since
-    LangGraph keeps the running configuration in one. A caller that is interrupted (Ctrl-C) cancels the coroutine, which
-    would go on asking models.
-    """
-    outcome: concurrent.futures.Future[dict[str, Any]] = concurrent.futures.Future()
-    depth = _depth.get()
-
-    async def run() -> None:
-        with holding(_depth, depth + 1):
-            try:
-                outcome.set_result(await work)
-            except BaseException as error:
-                outcome.set_exception(error)
-
-    loop = _background_loop(depth)
-    task = asyncio.run_coroutine_threadsafe(run(), loop)  # in a copy of the caller's context
-    try:
-        return outcome.result()
-    except KeyboardInterrupt:
-        task.cancel()
-        raise
-
-
-@cache
-def _background_loop(depth: int) -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-
-    def run() -> None:
-        while not loop.is_closed():
-            with suppress(SystemExit, KeyboardInterrupt):  # of a task: they end a loop, and all callers would wait
-                loop.run_forever()
-
-    threading.Thread(target=run, name="wardround-sync", daemon=True).start()
-    return loop
-
-
-if hasattr(os, "register_at_fork"):  # a forked process has no threads but its own, so the loop would never run there
-    os.register_at_fork(after_in_child=_background_loop.cache_clear)
