@@ -3,12 +3,12 @@
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from llm.scopes import holding
 
@@ -18,7 +18,7 @@ _UNSEEN = 1.0  # seconds that a signal which comes in the moment before the wait
 _depth: ContextVar[int] = ContextVar("depth", default=0)  # how many such calls the code is inside
 
 
-def run_in_background(work: Awaitable[Returned]) -> Returned:
+def run_in_background(work: Coroutine[Any, Any, Returned]) -> Returned:
     """Run a coroutine in the process's background event loop, with the caller's context variables; wait for it.
 
     All such calls share this loop, whether or not the caller's own is running: the connections of a model object belong
@@ -43,6 +43,7 @@ def run_in_background(work: Awaitable[Returned]) -> Returned:
 
     def ended(_: asyncio.Task[None]) -> None:
         if not outcome.done():  # it was cancelled before its first step
+            work.close()
             outcome.set_exception(asyncio.CancelledError())
 
     loop.call_soon_threadsafe(begin)  # in a copy of the caller's context

@@ -39,7 +39,7 @@ async def contained(work: Coroutine[Any, Any, T]) -> T:
         theirs = isinstance(error, SystemExit | asyncio.CancelledError) or plugin_of(error)
         if ends_more_than_a_case(error) or not theirs:
             raise
-        raise ContainedError from error
+        raise ContainedError(repr(error)) from error
 
 
 def raised_by_code(error: BaseException) -> BaseException:
@@ -64,7 +64,7 @@ async def _without_exit(work: Coroutine[Any, Any, Any]) -> Any:
     try:
         return await work
     except SystemExit as error:
-        raise ContainedError from error
+        raise ContainedError(repr(error)) from error
 
 
 def why_unanswered(error: AskError) -> str:

@@ -17,18 +17,22 @@ from typing_extensions import TypedDict
 
 from cases import AnswerKey, load_cases
 from cases.files import save_cases
+from graphs import one_step
+from llm import ModelError
 from nodes.patients.systems import PATIENTS
 from nodes.strategies.registry import STRATEGIES
 from retrieval import EmbeddingModelError, Memory
 from scoring.case_scores import NO_KEY
 from scoring.medchain.answers import INFERRED
 from scoring.suite import SUITES
+from tests.llm.test_model_objects import Exiting
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.runs import IDS, SHORT, calls, outcomes, results, run, short, spec
 from wardround import plugins
 from wardround.commands.summary_table import summary_table
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.run.faults import describe_fault, termination_of
+from wardround.run.faults import contain_tasks, describe_fault, termination_of
+from wardround.run.own_loop import in_own_loop
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.recorded_run import find_runs
 from wardround.tables import scores
@@ -370,3 +374,15 @@ def test_a_fault_without_a_line_of_a_plug_in_is_told_with_the_node_where_it_happ
     with pytest.raises(KeyError) as raised:
         graph.invoke({"rounds": 0})
     assert re.fullmatch(r"KeyError: 'again' \(node 'speak', _branch.py, line \d+\)", describe_fault(raised.value))
+
+
+def test_a_model_object_that_exits_in_a_graph_after_a_run_is_told_as_before_it() -> None:
+    """Runs and graphs called without `await` share a loop, and a run lets no task end it."""
+
+    async def run() -> None:
+        contain_tasks()
+
+    in_own_loop(run())
+    context = {"retrieval": False, "max_attempts": 1, "models": {"doctor": Exiting(answer={})}}
+    with pytest.raises(ModelError, match="SystemExit"):
+        one_step.invoke({"case": load_cases()[0]}, context=context)
