@@ -44,11 +44,9 @@ def as_usually_typed(text: Any) -> Any:
 
 AS_USUALLY_TYPED = BeforeValidator(as_usually_typed)
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST), AS_USUALLY_TYPED]
-RequiredText = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST), AS_USUALLY_TYPED
-]
 # A name or letter that is compared with others keeps the signs in which they are written.
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST)]
+RequiredText = Annotated[Name, AS_USUALLY_TYPED]
 Split = Literal["train", "validation", "test"]
 Sex = Literal["female", "male"]
 

@@ -100,16 +100,11 @@ def run_sweep(
         _log.warning("%s", warning)
     check_all(sweep, root)
     with shared_cluster(sweep):
-        summaries = in_own_loop(_run_all(sweep, root))
+        summaries = {name: in_own_loop(run_it(one, root / name)) for name, one in sweep.runs.items()}
     for made in make_and_write_tables(sweep, root):
         if made.reason:
             _log.warning("table %s left out: %s", made.name, made.reason)
     return summaries
-
-
-async def _run_all(sweep: Sweep, root: Path) -> dict[str, dict[str, Any]]:
-    """Run one after the other, in one event loop, to which the connections of a model object belong."""
-    return {name: await run_it(one, root / name) for name, one in sweep.runs.items()}
 
 
 def _folder(out: str | Path | None) -> Path | None:
