@@ -42,8 +42,12 @@ def shares(words: str, language: Language) -> NDArray[np.float64]:
 @lru_cache(maxsize=4096)
 def asked_shares(words: str, language: Language) -> NDArray[np.float64]:
     """Return the probability of each matter that words may ask for, and of small talk (matters + 1,)."""
-    grams = _grams(without_listed_tests(words), language, _GRAM_SCALE)
-    return shared(_matter_logits("asked", np.append(grams, _input(words, language))))
+    return shared(_matter_logits("asked", asked_input(words, language)))
+
+
+def asked_input(words: str, language: Language) -> NDArray[np.float64]:
+    """Return the `asked_features` of a text with a final 1 for the bias (d + 1,)."""
+    return np.append(_grams(without_listed_tests(words), language, _GRAM_SCALE), _input(words, language))
 
 
 def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ from nodes.offline.pairs import answer_scores, has, with_known_words
 from nodes.offline.relevance import answering, support_of, without_the_family
 from nodes.offline.subjects import kind_named, matters_told, subjects
 from nodes.offline.topics import topic_of, words_in
+from nodes.offline.wellbeing import asks_if_well
 from nodes.reconstruction.lay_speech import capitalised
 from nodes.state.chart import Turn
 from prompts import load_words, mark
@@ -61,6 +62,11 @@ def wants_examination(words: str) -> bool:
         if not asks_history and (heard_tests(sentence) or _PATTERNS["examination"].search(sentence)):
             return True
     return False
+
+
+def asks_openly(question: str) -> bool:
+    """Whether yes or no does not answer a question."""
+    return _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
 
 
 def tells_diagnosis(words: str) -> bool:
@@ -99,8 +105,9 @@ def _kind_of_turn(words: str, language: Language, is_question: bool) -> str:
 def denial(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:
     """Return the phrase where no fact answers: ``unclear`` if the question is not understood, else denied or untold.
 
-    Only what the question names is denied (``nothing``), unless the record mentions it or may answer after all. An open
-    question ("how much") cannot be denied. Of several questions, one that is not denied keeps the others from it.
+    Only what the question names is denied (``nothing``), unless the record mentions it or may answer after all. What
+    cannot be denied is an open question ("how much"), and that something is as it should be ("Can you see clearly?").
+    Of several questions, one that is not denied keeps the others from it.
     """
     silences = {_denial_of_one(each, language, recorded) for each in clauses(question, language)}
     return silences.pop() if len(silences) == 1 else "untold"
@@ -122,7 +129,6 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
     texts = [fact.text for fact in histories if fact.section != "family_history"]
     says = [_PATTERNS[_SAYS[each.name]] for each in named if each.name in _SAYS]
     is_mentioned = is_mentioned or any(each.search(text) for each in says for text in texts)
-    asks_openly = _PATTERNS["open_question"].search(sentences(question)[-1]) is not None
     matters = {*about.tells, *(each.name for each in named)} & {*matters_told()}
     may_be_recorded = (
         not is_silent(texts, sorted(matters), language)
@@ -134,7 +140,9 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
     is_deniable = (
         named
         and is_surely
-        and not (is_mentioned or may_be_recorded or is_open or is_of_the_story or about.given or asks_openly)
+        and not (is_mentioned or may_be_recorded or is_open or is_of_the_story or about.given)
+        and not asks_openly(question)
+        and not asks_if_well(question, language)
     )
     return "nothing" if is_deniable else "untold"
 
