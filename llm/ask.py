@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cases.registry import GivenError
+from cases.validation import InputError
 from cases.vocabulary import Language
 from llm.answering import Usage, answer_from_cache, answer_from_model, keep_in_cache
 from llm.asked import Asked
@@ -79,7 +80,11 @@ async def ask(
         ModelSpecError: the model's package or key is missing, or the response cache cannot be used.
         PromptError: the prompt cannot be rendered with this view.
         GivenError: the node that asks has not declared the role, or asks it in a thread that does not know the case.
+        InputError: the settings are none, such as a dict.
     """
+    if not isinstance(settings, ModelSettings):
+        found = type(settings).__name__
+        raise InputError(f"role {role.name!r}: settings: expected wr.ModelSettings or a graph's context, found {found}")
     # It would be paid even in a rehearsal, and limits and a resumed run would not know of it.
     if is_lost(settings.trace_file):
         remedy = "await it, or start the thread with asyncio.to_thread"

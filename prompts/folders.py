@@ -68,8 +68,8 @@ def add_prompts(folder: str | Path) -> None:
         NotADirectoryError: there is no such folder.
     """
     path = Path(folder).resolve()
-    if not path.is_dir():
-        raise NotADirectoryError(f"prompts {folder}: folder not found")
+    if folder == "" or not path.is_dir():  # as a path, "" would be the working directory
+        raise NotADirectoryError(f"prompts {folder or repr('')}: folder not found")
     _look_at(path)
     if path not in _added:
         _added.append(path)

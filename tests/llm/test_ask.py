@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from cases.registry import GivenError, RegistryError
+from cases.validation import InputError
 from cases.vocabulary import GivenDepartment
 from llm import (
     AnswerError,
@@ -335,6 +336,12 @@ async def test_an_error_says_at_which_call_and_model_it_happened() -> None:
 async def test_a_model_that_cannot_be_built_is_not_taken_for_a_failed_answer() -> None:
     with pytest.raises(ModelSpecError, match="langchain-upstage"):
         await put(ModelSettings(models={"default": "upstage:solar"}))
+
+
+@pytest.mark.parametrize("given", [{"models": {"default": "offline"}}, None])
+async def test_settings_that_are_none_are_refused_with_the_role_that_is_asked(given: Any) -> None:
+    with pytest.raises(InputError, match=r"examinee.: settings: expected wr.ModelSettings .*found (dict|None)"):
+        await ask(EXAMINEE, View(), given, language="en")
 
 
 async def test_an_error_inside_a_rule_is_no_answer_error() -> None:

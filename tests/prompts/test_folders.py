@@ -115,6 +115,8 @@ def test_a_language_is_a_folder(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_refused_when_it_is_added(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match="promts: folder not found"):
         add_prompts(tmp_path / "promts")
+    with pytest.raises(NotADirectoryError, match="prompts '': folder not found"):
+        add_prompts("")
 
 
 def test_a_prompt_that_uses_the_stage_in_one_language_alone_is_checked_by_its_own_header(tmp_path: Path) -> None:

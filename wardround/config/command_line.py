@@ -20,8 +20,10 @@ def parse_settings(settings: Sequence[str] | Mapping[str, Any]) -> dict[str, Any
     """Parse ``KEY=VALUE`` options: a key as `dotted` reads it, and a value in TOML or plain text; or values by key.
 
     Raises:
-        ConfigurationError: an option has no ``=``.
+        ConfigurationError: an option has no ``=``, or something else was given.
     """
+    if not isinstance(settings, Mapping | list | tuple) or not all(isinstance(each, str) for each in settings):
+        raise ConfigurationError(f"settings = {settings!r:.80}; expected a dict by key, such as {{'max_tokens': 800}}")
     if isinstance(settings, Mapping):
         return {dotted(key): value for key, value in settings.items()}
     parsed: dict[str, Any] = {}

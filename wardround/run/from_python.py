@@ -122,6 +122,8 @@ def _read(
 ) -> Sweep:
     if isinstance(plugins, str | Path):  # a text would be read letter by letter
         raise ConfigurationError(f"plugins = {str(plugins)!r}; expected a list, [{str(plugins)!r}]")
+    if not isinstance(models, Mapping | None):
+        raise ConfigurationError(f"models = {models!r:.80}; expected a dict by role, such as {{'patient': 'offline'}}")
     try:
         specs = with_specs(models)
     except ModelSpecError as error:

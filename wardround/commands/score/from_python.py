@@ -20,7 +20,7 @@ Returned = TypeVar("Returned")
 
 
 def score_transcripts(
-    suite: str, *sources: str | Path, settings: Mapping[str, Any] | Sequence[str] = (), **options: Any
+    suite: str, *sources: str | Path, settings: Mapping[str, Any] | Sequence[str] | None = None, **options: Any
 ) -> dict[str, Any]:
     """Score transcripts or runs, made anywhere, as ``wardround score SUITE SRC ...`` does.
 
@@ -56,7 +56,7 @@ def score_transcripts(
         raise ConfigurationError(f"{sources[1]}: suite {suite!r} takes one source")
     given = {first[0]: list(sources) if takes_several else sources[0]} if sources else {}
     try:
-        scores = _outside_a_loop(partial(scored, score, settings, **given, **options))
+        scores = _outside_a_loop(partial(scored, score, settings or (), **given, **options))
     except ValidationError as error:
         raise ConfigurationError(f"suite {suite!r}: {in_a_line(error)}") from error
     except Refusal as refusal:

@@ -32,6 +32,7 @@ def test_the_numbers_are_those_that_the_command_writes(mode: str, file: Path, tm
     written = tmp_path / "scores.json"
     wardround("score", "aie", file, other, "--mode", mode, "--leave-out", "1", "--json", written)
     assert found.pop("notes") is not None and found == json.loads(written.read_text("utf-8"))
+    assert wr.score_transcripts("aie", file, mode=mode, settings=None)["n"]
     assert found["metrics"]["AVG_TURN"]["n"] and list(found["files"]) == ["doctor", "other"]
 
 
@@ -101,6 +102,7 @@ def test_what_the_command_refuses_is_an_error_with_the_same_words(file: Path, tm
         ("aie", [file], {"mode": "papr"}, "mode: .*did you mean 'paper'"),
         ("aie", [file], {"each_round": True}, "--each-round: needs a model that chooses"),
         ("aie", [file], {"settings": "max_tokens=800"}, r"settings = .max_tokens=800.; expected a list, \['max"),
+        ("aie", [file], {"settings": 800}, "settings = 800; expected a dict by key"),
         ("aie", [file], {"settings": ["colour=red"]}, "--set colour: does not say how a model is asked"),
         ("aie", [file], {"settings": {"colour": "red"}}, "--set colour: does not say how a model is asked"),
         ("medchain", [file, file], {}, "suite 'medchain' takes one source"),
