@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks import retrieval_exactness, throughput
 from benchmarks.many_cases import write_cases, write_finished_run
-from graphs.contexts import is_judging
+from llm.role import is_judging
 from wardround.config.experiment import Experiment
 from wardround.report.pages import report_page
 from wardround.run.runner import run_experiment

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from cases.validation import nearest
 from llm import ModelSettings
-from llm.role import known_roles
+from llm.role import is_judging, known_roles
 from nodes.context import Context, GraphContext
 from nodes.patients.systems import PATIENTS
 from nodes.settings import (
@@ -27,13 +27,6 @@ from nodes.settings import (
     with_made_defaults,
 )
 from nodes.strategies.registry import check_built_for
-
-_JUDGING = ("evaluation", "clini_eval")  # prefixes of stages whose roles judge; a model map names their models too
-
-
-def is_judging(stage: str) -> bool:
-    """Whether the roles of a stage judge the output of other roles."""
-    return stage.partition(".")[0] in _JUDGING
 
 
 class _OwnContext(GraphContext):

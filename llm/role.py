@@ -18,6 +18,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 NO_WORDS = "it contains no words, but must be something that somebody says"  # the error for a text without words
 _MIN_SENTENCE, _MIN_QUESTION = 40, 6  # characters; in a sentence a Chinese one counts double
 _LABEL = re.compile(r"^\s*[^\W\d]+\s*[:：]")  # a speaker's name
+_JUDGING = ("evaluation", "clini_eval")  # prefixes of stages whose roles judge; a model map names their models too
 _declared: "dict[tuple[str, str, str], Role[Any]]" = {}  # by name, stage and prompt
 
 
@@ -151,6 +152,11 @@ def says_back(said: str, heard: str) -> bool:
     if heard.rstrip().endswith(("?", "？")):
         return len(heard) >= _MIN_QUESTION
     return len(heard) + sum("\u4e00" <= sign <= "\u9fff" for sign in heard) >= _MIN_SENTENCE
+
+
+def is_judging(stage: str) -> bool:
+    """Whether the roles of a stage judge the output of other roles."""
+    return stage.partition(".")[0] in _JUDGING
 
 
 def known_roles() -> dict[str, set[str]]:

@@ -12,9 +12,12 @@ from typing import Any, Literal, Self
 from cases import Case
 from cases.registry import GivenError, Registry
 from cases.validation import in_a_line, line_in, nearest
-from llm import UNANSWERED, AskError, ModelSettings, side_by_side
+from llm import UNANSWERED, AskError, ModelSettings, Role, side_by_side
+from llm.ask import may_ask
 from llm.errors import CacheError
 from llm.masking import masked
+from llm.role import is_judging
+from llm.scopes import holding
 from llm.trace import TraceError
 from scoring.metrics.statistics import Ends
 
@@ -35,6 +38,12 @@ JUDGE_FAILED = "judge failed"  # prefix of the reason why an answer has no score
 def judge_failed(error: AskError) -> str:
     """Return the reason of an answer without a score, given the error of its judge."""
     return f"{JUDGE_FAILED}: {error.reason}: {error}"
+
+
+def _check_judge(role: Role[Any]) -> None:
+    """Refuse a role of another stage, which only the doctors' default model could answer."""
+    if not is_judging(role.stage):
+        raise GivenError(f"role {role.name!r} judges at the stage {role.stage!r}; declare it at 'evaluation'")
 
 
 def ends_more_than_a_case(error: BaseException) -> bool:
@@ -236,14 +245,16 @@ class Suite:
         """Compute all columns of one case; one that the suite leaves out, or whose metric fails, has the reason.
 
         Raises:
-            GivenError: the suite's own function gave something else than scores, or one that its columns cannot have.
+            GivenError: the suite's own function gave something else than scores, or one that its columns cannot have,
+                or asked a role that is no judge.
         """
         scoring = self.scored_by(case, answers, settings)
         if not inspect.isawaitable(scoring):
             raise GivenError(f"suite {self.name!r}: expected a coroutine function (async def) in scored_by")
         adding = side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())
         judging: list[Awaitable[Any]] = [scoring, adding]
-        found, own = await side_by_side(judging)
+        with holding(may_ask, _check_judge):
+            found, own = await side_by_side(judging)
         self._check(found)
         values, unscored = dict(found.values), dict(found.unscored)
         for name in self.published:

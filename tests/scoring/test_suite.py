@@ -10,12 +10,13 @@ import pytest
 
 from cases import Case, load_cases
 from cases.registry import RegistryError
-from llm import ModelSettings
+from llm import ModelSettings, ask
 from llm.errors import CacheError
 from llm.trace import TraceError
 from scoring.case_scores import CaseScores, Metric, Suite
 from scoring.medchain.answers import Answers
 from scoring.suite import SUITES, metric
+from tests.llm.examinee import EXAMINEE, View
 from tests.support.metrics import suites_given_back
 
 CASE = load_cases()[0]
@@ -106,6 +107,16 @@ def test_a_metric_that_fails_costs_its_column_and_nothing_else() -> None:
     line = broken.__code__.co_firstlineno + 2
     assert found.unscored["broken"] == f"metric failed: KeyError: 'urgency' (test_suite.py, line {line})"
     assert {name: value for name, value in found.values.items() if name != "broken"} == before.values
+
+
+def test_a_judge_of_another_stage_is_refused_as_the_doctors_model_would_be_its_own() -> None:
+    @metric("judged", suite="medchain")
+    async def judged(case: Case, answers: Any, settings: ModelSettings) -> float:
+        await ask(EXAMINEE, View(), settings, language="en")
+        return 1.0
+
+    told = "metric failed: GivenError: role 'examinee' judges at the stage 'rehearsal'; declare it at 'evaluation'"
+    assert score().unscored["judged"].startswith(told)
 
 
 @pytest.mark.parametrize("full", [CacheError("it cannot be used"), TraceError(28, "No space left on device")])

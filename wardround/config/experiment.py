@@ -15,11 +15,11 @@ from cases.path_names import HomePathName, PathName, home_path
 from cases.registry import NameIn
 from cases.strict import OwnNumbers, Strict
 from cases.validation import InputError
-from graphs.contexts import CONTEXTS, is_judging
+from graphs.contexts import CONTEXTS
 from llm.blocks import ModelBlocks
 from llm.limits import Limits
 from llm.model_objects import with_specs
-from llm.role import known_roles
+from llm.role import is_judging, known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
 from nodes.patients.systems import PATIENTS

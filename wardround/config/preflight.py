@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from cases.notes import Note
 from graphs.asked_roles import roles_asked
-from graphs.contexts import is_judging
 from graphs.state_graph import Graph
 from llm.build import build_model
 from llm.cache import open_cache
@@ -18,7 +17,7 @@ from llm.context_window import tokens
 from llm.errors import ModelSpecError
 from llm.keys import key_of
 from llm.rehearsal import is_rehearsal
-from llm.role import declared_roles
+from llm.role import declared_roles, is_judging
 from llm.specs import WITHOUT_MODEL
 from nodes.context import Context
 from prompts import PromptError, check_language, load_prompt

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from graphs.contexts import is_judging
+from llm.role import is_judging
 from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
 from wardround.analysis.notes import FAILED_AS_WRONG

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from cases import Case
 from cases.notes import Note
 from cases.sexes import SexBoundError
-from graphs.contexts import is_judging
 from graphs.state_graph import Graph
 from llm import AskError, side_by_side
 from llm.errors import CacheError, LimitError, RefusedError
 from llm.events import tell, telling_of
 from llm.journal import journal
 from llm.limits import Meter, metering
+from llm.role import is_judging
 from llm.trace import Trace, TraceError, merge_traces
 from nodes.context import Context
 from nodes.node import DROPPED_SEAT
