@@ -18,7 +18,7 @@ from llm.ask import MayAsk, may_ask
 from llm.background import run_in_background
 from llm.events import tell
 from llm.scopes import holding
-from llm.trace import Event, Trace, collecting_calls, file_event, merge_traces
+from llm.trace import Event, Trace, collecting_calls, entry_id, file_event, merge_traces
 from nodes.context import Context, context_of, refuse_configurable
 
 NodeFunction = Callable[..., Awaitable[Mapping[str, Any]]]
@@ -98,6 +98,8 @@ class Node(Runnable[Any, dict[str, Any]]):
         config = get_config()
         context = context_of(runtime)
         refuse_configurable(config, runtime)
+        if again := _run_of(config):
+            context = context.model_copy(update={"scope": entry_id(again, context.scope)})
         runtime = runtime.override(context=context)
         step, began = _path_of(config), time.perf_counter()
         tell("step_started", step=step)
@@ -125,10 +127,19 @@ def _task_of(config: RunnableConfig) -> Any:
     return config.get("configurable", {}).get("checkpoint_ns")
 
 
+def _run_of(config: RunnableConfig) -> str:
+    """Return which run of its graph the code stands in, such as `run2`; "" unless a node around it runs several."""
+    return entry_id(*(f"run{int(part) + 1}" for part in _parts_of(config) if part.isdigit()))
+
+
 def _path_of(config: RunnableConfig) -> str:
     """Return the node's name after those of the graphs around it, such as `diagnosis/discuss`."""
-    namespace = str(config.get("configurable", {}).get("checkpoint_ns", ""))
-    return "/".join(part.partition(":")[0] for part in namespace.split("|") if not part.isdigit())
+    return "/".join(part.partition(":")[0] for part in _parts_of(config) if not part.isdigit())
+
+
+def _parts_of(config: RunnableConfig) -> list[str]:
+    """Return the node and the nodes around it; LangGraph numbers the graphs that one node runs, from the second on."""
+    return str(_task_of(config) or "").split("|")
 
 
 @overload

@@ -235,6 +235,22 @@ async def test_calls_of_a_graph_that_a_node_runs_stand_in_its_trace_once(
     assert [call.role for call in (await run(graph_of(around), how, GIVEN))["trace"].calls] == ["refiner"]
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_graph_that_a_node_runs_again_has_calls_of_its_own_and_the_same_ones_each_time(at_once: bool) -> None:
+    """The trace and its cost had the calls of one run, and a model's answers of the first stood for the second."""
+    inner = graph_of(condense)
+
+    @node(asks=inner)
+    async def around(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        runs = [inner.ainvoke(view, context=runtime.context) for _ in range(2)]
+        _ = await asyncio.gather(*runs) if at_once else [await one for one in runs]
+        return {}
+
+    for _ in range(2):
+        calls = (await graph_of(around).ainvoke(GIVEN))["trace"].calls
+        assert {call.id.partition(GIVEN["words"])[0] for call in calls} == {"memory/refiner/", "run2/memory/refiner/"}
+
+
 @WAYS
 async def test_a_human_seat_interrupts_with_the_question_and_goes_on_with_the_answer(how: str) -> None:
     graph = graph_of(condense, condense, checkpointer=InMemorySaver(serde=serializer()))
