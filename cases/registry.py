@@ -3,10 +3,11 @@
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial, wraps
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ForwardRef, Generic, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -61,7 +62,7 @@ def check_function(kind: str, name: str, function: object, arguments: str, *also
     expected = f"{kind} {name!r}: expected a function, def {name}({arguments})"
     ours = list(filter(None, arguments.split(", ")))
     try:
-        bound = inspect.signature(function).bind(*ours)  # type: ignore[arg-type]
+        bound = signature_of(function).bind(*ours)
         if turned := [name for name, given in bound.arguments.items() if name in ours and name != given]:
             raise TypeError(f"{', '.join(turned)} in another order")
     except (TypeError, ValueError) as error:
@@ -69,6 +70,19 @@ def check_function(kind: str, name: str, function: object, arguments: str, *also
     for what, is_one in _KINDS.items():
         if what not in also and is_one(function):
             raise RegistryError(f"{expected}, found {what}")
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """Return a function's signature; its annotations may name what is imported for type checkers only.
+
+    Raises:
+        TypeError, ValueError: it is no function, or has no signature.
+    """
+    if sys.version_info >= (3, 14):  # which evaluates annotations when they are read
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 def first_annotation(function: Callable[..., Any]) -> Any:
@@ -79,8 +93,10 @@ def first_annotation(function: Callable[..., Any]) -> Any:
     Raises:
         NameError: it names what its module does not have.
     """
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature_of(function).parameters.values()
     found = next((parameter.annotation for parameter in parameters), inspect.Parameter.empty)
+    if sys.version_info >= (3, 14) and isinstance(found, ForwardRef):
+        found = found.evaluate()
     if isinstance(found, str):  # as with `from __future__ import annotations`
         code: Any = inspect.unwrap(function)
         while isinstance(code, partial):

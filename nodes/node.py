@@ -11,7 +11,7 @@ from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime, get_runtime
 
-from cases.registry import GivenError, RegistryError, first_annotation
+from cases.registry import GivenError, RegistryError, first_annotation, signature_of
 from cases.validation import in_a_line, nearest
 from llm import AnswerError, Role
 from llm.ask import MayAsk, may_ask
@@ -170,7 +170,7 @@ def node(function: NodeFunction | None = None, without: Without | None = None, *
             f"node {function.__name__!r}: the type of its view cannot be read ({error}); import it outside of `if "
             "TYPE_CHECKING`, and define it outside of functions"
         ) from error
-    if seen is None or len(inspect.signature(function).parameters) < 2 or not inspect.iscoroutinefunction(function):
+    if seen is None or len(signature_of(function).parameters) < 2 or not inspect.iscoroutinefunction(function):
         raise RegistryError(
             f"node {function.__name__!r}: expected `async def {function.__name__}(state: VIEW, runtime)`, where"
             " the type VIEW names the part of the state that it sees, such as wr.StageState"

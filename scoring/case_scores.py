@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from cases import Case
-from cases.registry import GivenError, Registry
+from cases.registry import GivenError, Registry, signature_of
 from cases.validation import in_a_line, line_in, nearest
 from llm import UNANSWERED, AskError, ModelSettings, Role, side_by_side
 from llm.ask import may_ask
@@ -107,7 +107,7 @@ class Metric:
     def asks(self) -> bool:
         """Whether it may ask a judge."""
         try:
-            return SETTINGS in inspect.signature(self.function).parameters
+            return SETTINGS in signature_of(self.function).parameters
         except (TypeError, ValueError):  # some callables have no signature
             return False
 

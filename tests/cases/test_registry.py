@@ -1,10 +1,11 @@
 import re
+import sys
 from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from cases.registry import NameIn, Registry, RegistryError, check_function, registering
+from cases.registry import NameIn, Registry, RegistryError, check_function, first_annotation, registering
 from cases.validation import nearest
 
 colours: Registry[int] = Registry("colour")
@@ -67,6 +68,16 @@ def test_a_function_that_takes_what_it_is_given_in_another_order_is_refused() ->
     with pytest.raises(RegistryError, match=r"def x\(case, answers\): answers, case in another order"):
         check_function("metric", "x", lambda answers, case: 1, "case, answers")
     check_function("metric", "x", lambda given, made: 1, "case, answers")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="this Python evaluates annotations when they are defined")
+def test_annotations_that_only_type_checkers_can_read_need_no_quotes() -> None:
+    defined: dict[str, Any] = {}
+    exec("def read(source: str, rows: Elsewhere) -> Elsewhere: ...\ndef odd(view: Elsewhere): ...", defined)
+    check_function("importer", "read", defined["read"], "source, rows")
+    assert first_annotation(defined["read"]) is str
+    with pytest.raises(NameError, match="'Elsewhere' is not defined"):
+        first_annotation(defined["odd"])
 
 
 def test_a_name_that_a_notebook_registers_again_is_told_to_be_perhaps_its_own() -> None:
