@@ -58,7 +58,14 @@ def is_transient(error: BaseException) -> bool:
     if (status := status_of(error)) is not None:
         is_busy = is_too_many(error) or status in _PASSING or (status >= 500 and status != 501)
         return is_busy or is_passing(error) or is_of_the_moment(error) or is_filtered(error)
-    return isinstance(error, EmptyReplyError) or bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
+    if isinstance(error, EmptyReplyError) or is_of_a_closed_loop(error):
+        return True
+    return bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
+
+
+def is_of_a_closed_loop(error: BaseException) -> bool:
+    """Whether a model object's connection was opened in an event loop that is closed; its next one is a new one."""
+    return isinstance(error, RuntimeError) and str(error) == "Event loop is closed"
 
 
 def is_of_the_moment(error: BaseException) -> bool:

@@ -4,7 +4,15 @@ import random
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from llm.failed_requests import ServerAwayError, is_filtered, is_time_out, is_too_many, is_transient, retry_after
+from llm.failed_requests import (
+    ServerAwayError,
+    is_filtered,
+    is_of_a_closed_loop,
+    is_time_out,
+    is_too_many,
+    is_transient,
+    retry_after,
+)
 
 # A 429 says nothing about the question, so it uses up the patience more slowly by this factor.
 BUSY_PER_ATTEMPT = 4
@@ -37,7 +45,7 @@ class Patience:
 
         A refused form is not a failure: the next form is tried.
         """
-        if passing or is_too_many(error):
+        if passing or is_too_many(error) or is_of_a_closed_loop(error):
             self._failed += 1
             self._refusals_left -= 1
         elif is_transient(error):
@@ -53,8 +61,8 @@ class Patience:
     def wait(self, state: RetryCallState) -> float:
         """Return the seconds until the next request (tenacity's ``wait``): as asked, or exponential with jitter."""
         error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, ServerAwayError) or (error and is_filtered(error)):
-            return 0.0  # the throttle makes the pauses; an answer that was filtered needs none
+        if isinstance(error, ServerAwayError) or (error and (is_filtered(error) or is_of_a_closed_loop(error))):
+            return 0.0  # the throttle makes the pauses; an answer that was filtered needs none, nor an old connection
         if (asked := retry_after(error)) is not None:
             return asked
         own = _FIRST_WAIT * 2.0 ** min(self._failed - 1, 10)  # not by the attempts: an outage takes dozens of them

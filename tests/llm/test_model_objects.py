@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -135,6 +136,25 @@ def test_an_object_whose_server_was_never_there_fails_at_once_although_another_o
     away = {**context, "max_outage": 5, "max_attempts": 1, "models": {"doctor": Down(responses=["never"])}}
     with pytest.raises(ModelError, match="after 1 request"):
         one_step.invoke({"case": load_cases()[0]}, context=away)
+
+
+class OfAnotherLoop(FakeListChatModel):
+    """A model whose pool still has connections of an event loop that is closed."""
+
+    old: list[str]
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+        if self.old:
+            raise RuntimeError(self.old.pop())
+        return self._generate(*args, **kwargs)
+
+
+def test_connections_that_an_object_keeps_from_a_closed_loop_are_passed_over() -> None:
+    """In the second `asyncio.run` of a program, the first requests failed, and with them their cases."""
+    model = OfAnotherLoop(responses=[REPORT], old=["Event loop is closed"] * 9)
+    context = {"retrieval": False, "models": {"doctor": model}}
+    (call,) = asyncio.run(one_step.ainvoke({"case": load_cases()[0]}, context=context))["trace"].calls
+    assert (call.attempts, model.old) == (10, [])
 
 
 class Exiting(Bound):

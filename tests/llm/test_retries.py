@@ -22,6 +22,11 @@ def test_a_retry_after_that_is_no_time_to_come_falls_back_to_our_own_wait(text: 
     assert 0 < Patience(9).wait(state) < 1
 
 
+def test_an_old_connection_is_passed_over_at_once() -> None:
+    outcome = type("Outcome", (), {"exception": lambda self: RuntimeError("Event loop is closed")})()
+    assert Patience(9).wait(cast(Any, type("State", (), {"outcome": outcome}))) == 0
+
+
 def test_each_wait_is_twice_the_last_one_up_to_twenty_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "_FIRST_WAIT", 0.25)
     monkeypatch.setattr(retries.random, "uniform", lambda least, most: (least + most) / 2)
