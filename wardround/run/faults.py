@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from langgraph.errors import GraphRecursionError, NodeCancelledError
+from langgraph.errors import GraphRecursionError, InvalidUpdateError, NodeCancelledError
 
 from cases.registry import GivenError
 from cases.validation import in_a_line
@@ -98,8 +98,8 @@ def termination_of(error: BaseException) -> str:
     error = raised_by_code(error)
     if isinstance(error, PromptError):
         return PROMPT_ERROR
-    # Our graphs count their rounds, so an endless one comes from a plug-in.
-    if plugin_of(error) or isinstance(error, GivenError | GraphRecursionError):
+    # Our graphs count their rounds, and join what branches return, so the others are a plug-in's.
+    if plugin_of(error) or isinstance(error, GivenError | GraphRecursionError | InvalidUpdateError):
         return PLUGIN_ERROR
     # The database of the checkpoints failed, not the case.
     of_database = type(error).__module__.partition(".")[0] in ("sqlite3", "psycopg", "psycopg_pool")

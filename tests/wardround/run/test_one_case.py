@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.errors import GraphRecursionError
+from langgraph.errors import GraphRecursionError, InvalidUpdateError
 from langgraph.graph import END, START, StateGraph
 from rich.console import Console
 from typing_extensions import TypedDict
@@ -363,6 +363,17 @@ def test_a_graph_without_an_end_is_somebody_elses_as_ours_count_their_rounds() -
     assert describe_fault(GraphRecursionError("Recursion limit")).endswith(
         "count its rounds under a key that its state declares (a node's update of any other is dropped), and stop"
     )
+
+
+def test_branches_whose_answers_no_node_joins_are_somebody_elses_as_ours_are_joined() -> None:
+    class Decided(TypedDict):
+        decision: str
+
+    builder = StateGraph(Decided).add_node("first", lambda _: {"decision": "a"}).add_edge(START, "first")
+    graph = builder.add_node("second", lambda _: {"decision": "b"}).add_edge(START, "second").compile()
+    with pytest.raises(InvalidUpdateError) as raised:
+        graph.invoke({"decision": ""})
+    assert termination_of(raised.value) == "plugin_error" and "At key 'decision'" in describe_fault(raised.value)
 
 
 def test_a_fault_without_a_line_of_a_plug_in_is_told_with_the_node_where_it_happened() -> None:
