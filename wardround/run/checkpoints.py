@@ -20,6 +20,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
+from cases.registry import GivenError
 from graphs.state_graph import Graph
 from graphs.subgraphs import STEP_LIMIT
 from llm.masking import masked
@@ -269,7 +270,8 @@ async def run_thread(
 
     Return its final state, and whether it was finished before.
 
-    A thread is finished if its state has what the ``last`` node writes.
+    A thread is finished if its state has what the ``last`` node writes. One that a plug-in's node interrupts raises a
+    `GivenError`: scored with what it has, it would pass for a doctor's failure.
 
     Only the end is saved, or the point where the thread was interrupted: after a kill it starts again and takes the
     answers that its trace holds (``llm/journal.py``), which is cheaper than saving each step. Each step is saved before
@@ -305,7 +307,11 @@ async def _run_on(
     local = isinstance(graph.checkpointer, AsyncSqliteSaver | InMemorySaver)
     durability: Literal["exit", "sync"] = "exit" if local and context.grow != "as_finished" else "sync"
     graph_input = None if has_begun(reached) else beginning
-    return dict(await graph.ainvoke(graph_input, config, context=context, durability=durability)), False
+    final = dict(await graph.ainvoke(graph_input, config, context=context, durability=durability))
+    if waiting := final.get("__interrupt__"):
+        asked = f"a node waits for a person's answer, whom a run cannot ask ({waiting[0].value!r:.80})"
+        raise GivenError(f"{asked}; call the graph from Python with a checkpointer, or let the node ask a role")
+    return final, False
 
 
 async def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread: str) -> None:

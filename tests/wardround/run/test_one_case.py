@@ -317,6 +317,30 @@ def test_an_endless_graph_of_a_plug_in_ends_before_it_has_cost_much(
     assert len(sys.modules["round_and_round"].asked) <= 2_000
 
 
+def test_a_plug_in_that_waits_for_a_person_fails_its_case_and_is_refused_before_a_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The case, interrupted in its first stage, counted as completed, and each of its scores was 0."""
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(STRATEGIES, "_entries", dict(STRATEGIES))
+    (tmp_path / "waits_for_a_board.py").write_text(
+        "from langgraph.graph import START, StateGraph\nfrom langgraph.types import interrupt\nimport wardround as wr\n"
+        "def sign(state: wr.StageState):\n    return {'decision': interrupt('Do you agree?')}\n"
+        "@wr.strategy('signed')\ndef signed(stage):\n"
+        "    return StateGraph(wr.StageState).add_node(sign).add_edge(START, 'sign')\n",
+        "utf-8",
+    )
+    plugins.load_plugin(tmp_path / "waits_for_a_board.py")
+    told = r"waits for a person's answer, whom a run cannot ask \('Do you agree\?'\); call the graph from Python"
+    assert run(short(limit=1, strategy="signed"), tmp_path / "out")["terminations"] == {"plugin_error": 1}
+    (result,) = results(tmp_path / "out")
+    assert re.search(told, result.error or "") and result.scores == {}
+    with FakeServer() as server:
+        with pytest.raises(ConfigurationError, match=told):
+            run(short(server, limit=1, strategy="signed"), tmp_path / "paid")
+        assert server.requests == []
+
+
 SWALLOWING = """\
 from langgraph.graph import START, StateGraph
 from nodes.asking import ask_at_stage
