@@ -1,7 +1,7 @@
 """Options shared by several commands."""
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -38,18 +38,15 @@ def check_file(file: Path) -> None:
 # What an option names is looked at when it is read, before anything is computed or paid.
 
 
-def a_folder(param: typer.CallbackParam, given: Path | None) -> Path | None:
-    """Refuse a folder that cannot be written."""
-    if given is not None:
-        check_folder(param.opts[0], given)
-    return given
+def a_folder(option: str) -> Callable[[Path | None], Path | None]:
+    """Return what refuses a folder of an option that cannot be written: as a validator, for callers from Python too."""
 
+    def check(given: Path | None) -> Path | None:
+        if given is not None:
+            check_folder(option, given)
+        return given
 
-def out_folder(given: Path | None) -> Path | None:
-    """Refuse a folder of ``--out`` that cannot be written; for callers from Python too, as a validator of the type."""
-    if given is not None:
-        check_folder("--out", given)
-    return given
+    return check
 
 
 def a_file(given: Path | None) -> Path | None:
@@ -122,7 +119,9 @@ Judgements = Annotated[
 ]
 CsvFolder = Annotated[
     Path | None,
-    typer.Option("--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder),
+    typer.Option(
+        "--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder("--csv")
+    ),
 ]
 JsonFile = Annotated[
     Path | None,

@@ -19,7 +19,7 @@ from scoring.metrics.correlation import spearman_over
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import out_folder
+from wardround.commands.options import a_folder
 from wardround.commands.score.choices import (
     OWN,
     FromRecords,
@@ -105,7 +105,7 @@ def aie(
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory."),
-        AfterValidator(out_folder),
+        AfterValidator(a_folder("--out")),
     ] = None,
 ) -> Scores:
     """Score doctors by the ten metrics of AIE.

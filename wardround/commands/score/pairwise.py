@@ -24,7 +24,7 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import check_known, out_folder, separated
+from wardround.commands.options import a_folder, check_known, separated
 from wardround.commands.score.aie import read_kept
 from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed, other_options
 from wardround.commands.score.compared import cell
@@ -99,7 +99,7 @@ def aie_pairwise(
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write win rates, correlations and figures to this directory."),
-        AfterValidator(out_folder),
+        AfterValidator(a_folder("--out")),
     ] = None,
 ) -> Scores:
     """Compare doctors in pairs, as in AIE.

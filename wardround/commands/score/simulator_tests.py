@@ -27,7 +27,7 @@ from wardround.analysis.simulator_tests import (
 )
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import check_file, check_folder, out_folder
+from wardround.commands.options import a_folder, check_file, check_folder
 from wardround.commands.score.output import Scores, of_each, refuse_records, write_drawn
 from wardround.commands.score.transcripts import counts, read_files, without
 from wardround.run.own_loop import run_alone
@@ -53,7 +53,7 @@ OutFolder = Annotated[
         metavar="DIR",
         help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
     ),
-    AfterValidator(out_folder),
+    AfterValidator(a_folder("--out")),
 ]
 
 
