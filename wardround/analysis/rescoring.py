@@ -116,8 +116,11 @@ async def rescore(
         graph = run.experiment.graph
         raise ConfigurationError(f"a run of graph {graph!r} can be scored by {', '.join(fitting)}, not by {name}")
     new_suite = SUITES[name]
-    context = await context_for(run, with_specs(models or {}))
-    semaphore, before = asyncio.Semaphore(_AT_ONCE), set(judging_roles())
+    context, judges = await context_for(run, with_specs(models or {})), judging_roles()
+    for role in models or {}:
+        if role != "default" and role.rpartition(".")[2] not in judges:
+            raise ConfigurationError(f"models.{role}: only judges are asked again: {', '.join(judges)}")
+    semaphore = asyncio.Semaphore(_AT_ONCE)
 
     async def score_again(result: Result) -> Result:
         item = run.experiment.to_score(run.item_of(*result.key))
@@ -129,7 +132,7 @@ async def rescore(
             answers = result.answers or TASKS[run.experiment.graph].answers({})
             with collecting_calls() as calls:
                 scores = await new_suite.score(item, answers, settings)
-        models = {role: names for role, names in result.models.items() if role not in before}
+        models = {role: names for role, names in result.models.items() if role not in judges}
         judged_by = {"models": models | Trace(calls=tuple(calls)).models}
         return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored), **judged_by})
 

@@ -22,7 +22,7 @@ from wardround.analysis.final_state import ascore
 from wardround.analysis.rescoring import rescore
 from wardround.analysis.transcripts import transcripts_of
 from wardround.cli import app
-from wardround.config.experiment import Experiment
+from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.rating.items import items_of
 from wardround.report.case_sections import case_section
 from wardround.run.runner import run_experiment
@@ -112,6 +112,11 @@ def test_rescoring_changes_nothing_in_the_run(runs: tuple[Path, Path]) -> None:
     before = {path: path.read_bytes() for path in runs[0].glob("*.json*")}
     assert runner.invoke(app, ["score", "medchain", str(runs[0])]).exit_code == 0
     assert {path: path.read_bytes() for path in runs[0].glob("*.json*")} == before
+
+
+async def test_a_model_for_a_role_that_judges_nothing_is_refused(runs: tuple[Path, Path]) -> None:
+    with pytest.raises(ConfigurationError, match=r"^models\.general: only judges are asked again: .*diagnosis_judge"):
+        await rescore(runs[0], {"diagnosis_judge": "offline", "general": "offline"})
 
 
 def test_a_directory_without_a_run_is_refused_by_name(tmp_path: Path) -> None:
