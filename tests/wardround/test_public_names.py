@@ -265,6 +265,23 @@ def test_all_runs_of_a_sweep_are_checked_before_the_first(tmp_path: Path) -> Non
     assert not (tmp_path / "study").exists()
 
 
+def test_what_somebody_else_keeps_as_sweep_json_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text('{"method": "bayes"}', "utf-8")
+    file = tmp_path / "study.toml"
+    file.write_text("[grid]\nseed = [1, 2]\n", "utf-8")
+    with pytest.raises(wr.ConfigurationError, match=r"has a sweep\.json that no sweep wrote; move it, or"):
+        wr.run_sweep(file, tmp_path)
+    assert (tmp_path / "sweep.json").read_text("utf-8") == '{"method": "bayes"}'
+
+
+def test_a_run_from_python_warns_of_a_price_that_is_unknown(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with FakeServer() as server:
+        spec = f"openai:fake-model@{server.base_url}"
+        wr.run_experiment({"data": {"limit": 1}, "workflow": SHORT, "models": {"general": spec}}, tmp_path)
+    told = [record.getMessage() for record in caplog.records if record.name == "wardround.run.from_python"]
+    assert [text.partition(",")[0] for text in told] == [f"no price is known for {spec}"]
+
+
 def test_a_setting_may_be_named_from_python_as_it_may_on_the_command_line(tmp_path: Path) -> None:
     wr.run_experiment(out=tmp_path, settings={"data.limit": 1, "seed": 3, **SHORT})
     configuration = json.loads((tmp_path / "manifest.json").read_text("utf-8"))["configuration"]

@@ -32,6 +32,8 @@ def run_experiment(
 ) -> dict[str, Any]:
     """Run an experiment, as ``wardround run`` does; a run that was started in the same directory is resumed.
 
+    What the command prints of models without a price or seed is logged as a warning.
+
     Args:
         experiment: a file or the name of a built-in one (of one run; `run_sweep` runs several), its sections as a
             mapping, or an `Experiment`; if None, the built-in cases, offline.
@@ -61,7 +63,9 @@ def run_experiment(
         _ = experiment.context  # which an `Experiment` that somebody makes does not check
     except ValidationError as error:
         raise ConfigurationError(f"experiment: workflow: {in_a_line(error)}") from error
-    return in_own_loop(run_it(experiment, directory or default_directory(Sweep(experiment.name, {"": experiment}))))
+    sweep = Sweep(experiment.name, {"": experiment})
+    _warn(sweep)
+    return in_own_loop(run_it(experiment, directory or default_directory(sweep)))
 
 
 def run_sweep(
@@ -96,8 +100,7 @@ def run_sweep(
         raise ConfigurationError(f"{given}; write its sections to a file, or run one experiment with run_experiment")
     sweep = _read(find_file(Path(experiment)), settings, models, plugins, "run_sweep")
     root = _folder(out) or default_directory(sweep)
-    for warning in warnings_of(sweep):
-        _log.warning("%s", warning)
+    _warn(sweep)
     check_all(sweep, root)
     with shared_cluster(sweep):
         summaries = {name: in_own_loop(run_it(one, root / name)) for name, one in sweep.runs.items()}
@@ -105,6 +108,11 @@ def run_sweep(
         if made.reason:
             _log.warning("table %s left out: %s", made.name, made.reason)
     return summaries
+
+
+def _warn(sweep: Sweep) -> None:
+    for warning in warnings_of(sweep):
+        _log.warning("%s", warning)
 
 
 def _folder(out: str | Path | None) -> Path | None:

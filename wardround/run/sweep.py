@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cases.readable import unpiped
+from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import Sweep
 from wardround.store.provenance import write_json
 
@@ -31,7 +32,14 @@ def _with_relative_paths(identity: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_order(sweep: Sweep, root: Path) -> None:
-    """Write the order of a sweep's runs beside them: tables compare the others with the first."""
+    """Write the order of a sweep's runs beside them: tables compare the others with the first.
+
+    Raises:
+        ConfigurationError: a file of this name is there that no sweep wrote.
+        OSError: the directory cannot be written.
+    """
+    if (root / ORDER).exists() and not run_order(root):
+        raise ConfigurationError(f"{root}: has a {ORDER} that no sweep wrote; move it, or choose another --out")
     write_json(root / ORDER, {"name": sweep.name, "runs": list(sweep.runs)}, indent=2)
 
 
