@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 
 from cases.user_cache import cache_folder
-from cases.vocabulary import Language
+from cases.vocabulary import INVISIBLE, Language
 
 HAN = "\u3400-\u9fff\uf900-\ufaff"  # Chinese characters, as the inside of a character class
 _CHINESE = re.compile(f"[{HAN}]")
@@ -56,8 +56,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def count_words(text: str) -> int:
-    """Count words as Clini-Eval does: each Chinese character is one."""
-    return len(_COUNTED.findall(text))
+    """Count words as Clini-Eval does: each Chinese character is one; invisible characters end no word."""
+    return len(_COUNTED.findall(text.translate(INVISIBLE)))
 
 
 @lru_cache(maxsize=1 << 16)

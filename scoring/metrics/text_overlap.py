@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cases.text.words import HAN, jieba, language_of
-from cases.vocabulary import USUAL_SIGNS
+from cases.vocabulary import INVISIBLE, USUAL_SIGNS
 
 _WORD = re.compile(rf"[^\W_{HAN}]+")
 _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
@@ -69,7 +69,11 @@ def levenshtein_ratio(one: Sequence[Hashable], other: Sequence[Hashable]) -> flo
 
 
 def spoken_length(text: str) -> float:
-    """Return the characters of a Chinese text without white space, or the number of space-separated words of others."""
+    """Return the characters of a Chinese text without white space, or the number of space-separated words of others.
+
+    Invisible characters are not counted.
+    """
+    text = text.translate(INVISIBLE)
     return float(len("".join(text.split())) if language_of(text) == "zh" else len(text.split()))
 
 

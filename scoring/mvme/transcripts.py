@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import AliasChoices, Field, model_validator
 
 from cases import Problem
+from cases.case import as_usually_typed
 from cases.importers.source import Source
 from cases.vocabulary import patterns
 from scoring.records import ForeignModel, Model, Reading, Text, read_records
@@ -199,8 +200,9 @@ def sections(report: str) -> dict[Part, str]:
 
     Only a report without any of these is split where a line begins with the name of a part (``1. Diagnosis: ...``,
     ``【诊断结果】``), as a line of the basis may begin with "Symptoms:". A repeated heading joins its texts; a heading
-    of no part ends the part before it.
+    of no part ends the part before it. Texts are in the usual signs.
     """
+    report = as_usually_typed(report)
     found: dict[Part, list[str]] = {}
     marks = list(_PATTERNS["heading"].finditer(report))
     if not marks:

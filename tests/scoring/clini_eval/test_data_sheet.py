@@ -46,3 +46,4 @@ def test_of_no_dialogue_nothing_is_averaged() -> None:
 def test_a_chinese_character_and_a_latin_word_are_a_word_each() -> None:
     assert count_words("血压120/80，CT 未见。") == 6
     assert count_words("It's 37.5 degrees, follow-up!") == 4
+    assert count_words("dys\u00adpnoea, follow\u200b-up") == 2, "as they are read"

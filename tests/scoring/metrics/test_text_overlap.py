@@ -62,6 +62,7 @@ def test_an_utterance_is_cut_by_its_own_language() -> None:
 
 def test_a_chinese_text_is_as_long_as_its_characters_and_another_as_its_words() -> None:
     assert text.spoken_length("A dry  cough.") == 3 and text.spoken_length("我 头疼。") == 4
+    assert text.spoken_length("dys\u00adpnoea \u200b") == 1 and text.spoken_length("我\u200b头\ufeff疼。") == 4
 
 
 @settings(deadline=None)

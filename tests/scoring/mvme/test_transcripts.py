@@ -51,6 +51,7 @@ def write(folder: Path, *records: object) -> Path:
         "#最终诊断结果#\n(1) 肺炎\n#诊断依据#\n胸片",
         "# 诊断结果\n(1) 肺炎\n# 诊断依据\n胸片",
         "前言 #诊断结果# (1) 肺炎 #诊断依据# 胸片",
+        "#\u00a0诊断结果\n(1)\u00a0肺炎\r\n#\u202f诊断\u200b依据\n胸片",
     ],
 )
 def test_a_report_has_its_parts_however_its_headings_are_spelt(report: str) -> None:
