@@ -42,6 +42,11 @@ def as_usually_typed(text: Any) -> Any:
     return unicodedata.normalize("NFC", text)
 
 
+def has_unusual_signs(text: str) -> bool:
+    """Whether a text has wide letters or digits, spaces that do not break, or invisible characters."""
+    return _UNUSUAL.search(text) is not None
+
+
 AS_USUALLY_TYPED = BeforeValidator(as_usually_typed)
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST), AS_USUALLY_TYPED]
 # A name or letter that is compared with others keeps the signs in which they are written.

@@ -27,6 +27,9 @@ def import_cases(format: str, source: str | Path, *, departments: str | Path | N
         opened.error(f"the format {format!r} has no second-level departments; leave out the departments file")
     if not cases and not opened.problems:
         opened.error(f"contains no records of the format {format!r}")
+    if opened.unusual:
+        signs = "wide letters and digits, spaces that do not break and invisible characters"
+        opened.warn(f"{signs} are read as usual signs or left out (in {opened.unusual} of {len(cases)} cases)")
     return ImportResult(cases=cases, problems=opened.problems)
 
 

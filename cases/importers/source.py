@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from cases.case import Case
+from cases.case import Case, has_unusual_signs
 from cases.doubts import told_diagnosis
 from cases.json_lines import are_records, noting_repeated, numbered_lines, objects_in
 from cases.pictures import picture_fault
@@ -46,6 +46,7 @@ class Source:
     ids: set[str] = field(default_factory=set)
     counted: dict[str, int] = field(default_factory=dict)  # by id, the last number that a case of the same id got
     reading: str = ""  # the name of the current record
+    unusual: int = 0  # cases with signs that are read as usual ones
     listed: set[str] = field(default_factory=set)  # names of the vocabularies that a warning has listed
 
     @property
@@ -263,6 +264,7 @@ class Record:
             self.invalid(error, Case)
             return None
         self.source.ids.add(unique)
+        self.source.unusual += any(map(has_unusual_signs, _texts(self.value)))
         if unique != case_id:
             self.source.counted[case_id] = count
             self.warn("id", f"{case_id} is already used; this case becomes {unique}")
@@ -318,6 +320,13 @@ def _children(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for child in _children(value):
+        yield from _texts(child)
 
 
 def _printable(text: object) -> str:

@@ -69,6 +69,13 @@ def case(tmp_path: Path) -> Case:
     return result.cases[0]
 
 
+def test_an_import_says_in_how_many_cases_unusual_signs_are_read_as_usual_ones(tmp_path: Path) -> None:
+    result = read(tmp_path, osce(), osce(Correct_Diagnosis="Ureteral\u00a0stone"))
+    assert [case.key.diagnosis for case in result.cases] == [["Ureteral stone"]] * 2
+    (told,) = [problem for problem in result.warnings if "usual signs" in problem.message]
+    assert told.message.endswith("read as usual signs or left out (in 1 of 2 cases)")
+
+
 def test_the_patient_knows_history_symptoms_and_background(case: Case) -> None:
     patient = case.patient
     assert (patient.age_years, patient.sex, patient.occupation) == (26, "female", "nurse")
