@@ -32,6 +32,7 @@ from llm.trace import Call, collect, record
 from prompts import PromptError
 
 T = TypeVar("T")
+LONGEST_TYPED = 10_000  # characters per field of a person's answer: rules search it once for every fact of a record
 _CANCELLED = "cancelled: the case ended before the answer was complete"
 # Raises an error for a role that the node that asks has not declared; None if it declares nothing, and outside nodes.
 MayAsk = Callable[[Role[Any]], None] | None
@@ -231,9 +232,17 @@ async def _by_person(asked: Asked[Answer], view: Any, call: Call) -> Answer:
     while True:
         given = interrupt(shown)
         try:
-            return await asyncio.to_thread(asked.role.read, view, _parsed(given))
+            return await asyncio.to_thread(asked.role.read, view, _checked_length(_parsed(given)))
         except ValueError as error:
             shown = {**shown, "wrong": what_is_wrong(error)}
+
+
+def _checked_length(given: Any) -> Any:
+    """Return what a person typed; raise a ValueError if any field is longer than anybody speaks."""
+    for each in given.values() if isinstance(given, dict) else [given]:
+        if (length := len(str(each))) > LONGEST_TYPED:
+            raise ValueError(f"{length:,} characters are too many; at most {LONGEST_TYPED:,} are allowed")
+    return given
 
 
 def _parsed(given: Any) -> Any:

@@ -162,6 +162,13 @@ def test_a_persons_answer_of_another_type_is_asked_for_again_with_what_is_wrong(
     assert graph.invoke(Command(resume=GOOD), CONFIG, context=BY_HUMAN)["opinion"] == OPINION
 
 
+def test_a_person_who_pastes_a_book_is_asked_again_as_rules_would_search_it_for_minutes(graph: Graph) -> None:
+    graph.invoke({}, CONFIG, context=BY_HUMAN)
+    paused = graph.invoke(Command(resume={**GOOD, "reason": "pain " * 2_001}), CONFIG, context=BY_HUMAN)
+    (interrupt,) = paused["__interrupt__"]
+    assert interrupt.value["wrong"] == "10,005 characters are too many; at most 10,000 are allowed"
+
+
 def test_several_people_who_answer_at_once_are_each_asked_again_for_what_is_theirs(graph: Graph) -> None:
     def each(state: State) -> list[Send]:
         return [Send("consult", {}), Send("consult", {})]

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 
 from cases.vocabulary import label
 from llm import AskError
+from llm.ask import LONGEST_TYPED
 from prompts import mark
 from scoring.clini_eval.points import LEAVES
 from scoring.consultation import report_parts
@@ -30,7 +31,6 @@ from wardround.store.durable_lines import TO_RESUME, RunStoppedError, writing
 from wardround.store.provenance import write_whole
 
 FEEDBACK = "feedback.json"
-MOST = 10_000  # characters per field
 _MAX_BYTES = 400_000  # bytes per form, as a browser encodes it
 _MAX_FIELDS = 20
 _PATIENCE = 1.5  # seconds; a page request that waits longer, because agents are working, gets a waiting page
@@ -108,8 +108,8 @@ class BrowserSeat(LoopbackServer):
             if self._is_repeated(given):
                 return
             raise Refused(HTTPStatus.CONFLICT, page["answered"])
-        if any(len(text) > MOST for text in given.values()):
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, page["too_long"].format(most=MOST))
+        if any(len(text) > LONGEST_TYPED for text in given.values()):
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, page["too_long"].format(most=LONGEST_TYPED))
         answer = self._words(question, given) if seat.asks_to_speak(question) else self._form(question, given)
         self._failed = ""
         self._try(lambda: session.answer(answer))

@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cases import Case
+from llm.ask import LONGEST_TYPED
 from tests.graphs.scripting import builtin
 from tests.support.fake_server import FakeServer
 from tests.support.hostile import HTML
@@ -25,7 +26,7 @@ from tests.support.serving import serving
 from tests.wardround.report.test_pages import Tags
 from wardround.cli import app
 from wardround.commands.consult import _context
-from wardround.interactive.browser_seat import MOST, BrowserSeat
+from wardround.interactive.browser_seat import BrowserSeat
 from wardround.interactive.consultation_session import open_session
 
 CHINESE = builtin("surgery-06")
@@ -175,7 +176,7 @@ def test_the_second_of_two_clicks_says_nothing_and_another_tab_is_told_and_loses
     [
         ({"text": "  ", "do": "say"}, 400),
         ({"do": "nonsense"}, 400),
-        ({"text": "长" * (MOST + 1), "do": "say"}, 413),
+        ({"text": "长" * (LONGEST_TYPED + 1), "do": "say"}, 413),
         ({"text": "x" * 500_000, "do": "say"}, 413),
         ({f"field{number}": "x" for number in range(30)}, 400),
     ],
