@@ -92,14 +92,16 @@ def _send(cases: Iterator[Sequence["ReadableSpan"]], to: str) -> int:
     return sent
 
 
-def _tracing(run: RecordedRun, case_key: str) -> "tuple[Tracer, InMemorySpanExporter]":
-    """Return a tracer whose ids depend on the case alone, and what keeps its spans."""
+def _tracing(run: RecordedRun, result: Result) -> "tuple[Tracer, InMemorySpanExporter]":
+    """Return a tracer of the program that ran a case, whose ids depend on the case alone, and what keeps its spans."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
     from opentelemetry.sdk.trace.id_generator import IdGenerator
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+
+    case_key = f"{run.id}/{result.case_id}/{result.epoch}"
 
     class Ids(IdGenerator):
         def __init__(self) -> None:
@@ -112,7 +114,7 @@ def _tracing(run: RecordedRun, case_key: str) -> "tuple[Tracer, InMemorySpanExpo
             return _id(f"{case_key}#{next(self._numbers)}", 8)
 
     exporter = InMemorySpanExporter()
-    version = run.versions.get("wardround", "")
+    version = result.program.removeprefix("wardround ") or run.versions.get("wardround", "")
     resource = Resource({"service.name": "wardround", "service.version": version, "wardround.run": run.name})
     provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, id_generator=Ids(), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -122,7 +124,7 @@ def _tracing(run: RecordedRun, case_key: str) -> "tuple[Tracer, InMemorySpanExpo
 def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["ReadableSpan"]:
     from opentelemetry import trace
 
-    tracer, exporter = _tracing(run, f"{run.id}/{result.case_id}/{result.epoch}")
+    tracer, exporter = _tracing(run, result)
     calls = run.trace(result).calls
 
     def open_span(

@@ -27,6 +27,8 @@ from wardround.exports.inspect_log import _doctor as doctor_of
 from wardround.exports.inspect_log import _model as in_inspect
 from wardround.exports.mlflow_runs import named
 from wardround.store import recorded_run
+from wardround.store.manifest import this_program
+from wardround.store.run_directory import RunDirectory
 from wardround.store.traces import read_trace
 
 FIRST, SECOND = ENGLISH
@@ -327,6 +329,19 @@ def test_spans_name_provider_and_model_behind_a_block_and_the_version_that_made_
     assert (told["gen_ai.provider.name"], told["gen_ai.request.model"]) == ("mistral_ai", "small@2409")
     resource = json.loads((tmp_path / "a.jsonl").read_text("utf-8"))["resourceSpans"][0]["resource"]
     assert {"key": "service.version", "value": {"stringValue": "0.0.7"}} in resource["attributes"]
+
+
+def test_spans_of_a_case_that_another_program_ran_name_its_version(tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    directory = RunDirectory(write_run(tmp_path / "run", [graded(FIRST)]))
+    manifest = json.loads((directory.path / "manifest.json").read_text("utf-8"))
+    manifest["versions"]["wardround"] = directory.begun_by = "0.0.7"
+    (directory.path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    directory.add(graded("later"))
+    export("otel", directory.path, "-o", tmp_path / "a.jsonl")
+    spans = [json.loads(line)["resourceSpans"][0] for line in (tmp_path / "a.jsonl").read_text("utf-8").splitlines()]
+    told = [{one["key"]: one["value"].get("stringValue") for one in each["resource"]["attributes"]} for each in spans]
+    assert {f"wardround {each['service.version']}" for each in told} == {"wardround 0.0.7", this_program()}
 
 
 @pytest.fixture
