@@ -16,6 +16,7 @@ from cases.readable import unpiped, unreadable
 
 Model = TypeVar("Model", bound=BaseModel)
 _EXPECTED = "expected JSON lines, a JSON list, or objects one after the other"
+LONGEST = 50_000_000  # characters of a record, whose texts have 200,000 at most; a longer one may not fit the memory
 _BETWEEN = re.compile(r"\s*,?\s*")  # what stands between two objects in a row
 
 
@@ -32,6 +33,10 @@ def parsed_lines(path: Path, model: type[Model]) -> Iterator[tuple[str, Model | 
     if text is not None and text.lstrip().startswith("["):
         yield from (("", [problem]) for problem in _repeated_keys(path, "", text))
     for place, line in _each_line(path) if text is None else _documents(text):
+        if place and len(line) > LONGEST:
+            fault = f"{place} has {len(line):,} characters; expected one record, of {LONGEST:,} at most"
+            yield place, [Problem(str(path), "", "", fault)]
+            continue
         try:
             found = model.model_validate_json(line)
             yield place, _repeated_keys(path, place, line) or found

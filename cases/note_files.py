@@ -33,6 +33,7 @@ _MTS_HEADINGS = {
     "FAM/SOCHX": "Family and social history",
 }
 _COLUMNS = ("note", "text", "section_text", "patient")  # of a table, one of which has its notes
+_NO_NOTES = {"readme", "license", "licence", "copying", "notice"}  # beside notes, by their stems
 _IDS = ("id", "note_id", "encounter_id", "patient_uid")  # ours, MIMIC's, ACI-Bench's and PMC-Patients'
 
 
@@ -83,9 +84,13 @@ def _duplicate_ids(notes: Iterable[Note]) -> dict[str, int]:
 def _in_folder(source: Source) -> list[Path]:
     """Return the text files of a folder; a warning names what else is there and not read."""
     inside = sorted(path for path in source.path.glob("*") if not path.name.startswith("."))
-    texts = [path for path in inside if path.suffix.lower() == ".txt" and path.is_file()]
+    texts = [
+        path
+        for path in inside
+        if path.suffix.lower() == ".txt" and path.stem.lower() not in _NO_NOTES and path.is_file()
+    ]
     if texts and (others := [path.name for path in inside if path not in texts]):
-        source.warn(f"only .txt files are read, not {', '.join(others[:3])}{' ...' if others[3:] else ''}")
+        source.warn(f"only .txt files of notes are read, not {', '.join(others[:3])}{' ...' if others[3:] else ''}")
     return texts
 
 

@@ -445,11 +445,12 @@ def test_notes_of_other_data_sets_keep_their_ids(tmp_path: Path, name: str, text
 
 def test_what_is_left_out_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
-    for name in ("a.txt", "B.TXT", "c.md", ".hidden"):
+    for name in ("a.txt", "B.TXT", "c.md", ".hidden", "LICENSE.txt"):
         (tmp_path / name).write_text("Cough for 3 weeks.", "utf-8")
     warnings: list[Problem] = []
     assert {note.id for note in read_notes(tmp_path, warnings)} == {"a", "B"}
-    assert [problem.message for problem in warnings] == ["only .txt files are read, not c.md, more"]
+    (told,) = warnings
+    assert told.message == "only .txt files of notes are read, not LICENSE.txt, c.md, more"
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason=f"no data sets at {DATASETS}")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 
-from cases import CaseFileError, check_cases, load_cases, save_cases, validation
+from cases import CaseFileError, check_cases, json_lines, load_cases, save_cases, validation
 from cases.files import each_case
 from cases.json_lines import objects_in
 from cases.problems import Problem, shortened
@@ -102,6 +102,16 @@ def test_an_object_that_holds_the_cases_in_a_field_is_told_to_be_a_list(tmp_path
     (tmp_path / "mine.json").write_text(json.dumps({"version": [1, {}], "cases": [case, case]}, indent=indent), "utf-8")
     _, (problem,) = check_cases(tmp_path / "mine.json")
     assert problem.field == "cases" and problem.message.startswith("the cases lie in this field; write its list alone")
+
+
+def test_a_line_that_is_longer_than_any_record_is_not_parsed_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_lines, "LONGEST", 100)
+    (file := tmp_path / "cases.jsonl").write_text(f'{{"id": "{"a" * 100}"}}\n', "utf-8")
+    _, problems = check_cases(file)
+    (told,) = problems
+    assert told.message == "line 1 has 110 characters; expected one record, of 100 at most"
 
 
 def test_an_error_that_many_records_have_is_named_by_the_first_and_counted() -> None:

@@ -211,7 +211,8 @@ def sample(
     """List notes without complaint, history or results. `wardround reconstruct --sufficient` keeps the other notes."""
     from collections import Counter
 
-    from cases import CaseFileError
+    from cases import CaseFileError, Problem
+    from cases.note_files import read_notes
     from cases.notes import Note, lacking
     from wardround.config.experiment_file import check_experiment
     from wardround.config.selection import select
@@ -221,8 +222,11 @@ def sample(
         data = {"notes": sources[0] if len(sources) == 1 else sources, "limit": limit, "shuffle": shuffle}
         experiment = check_experiment({"data": data, "graph": "reconstruction"})
         drawn = [stored.item for stored in select(experiment.data).items]
+        warnings: list[Problem] = []
+        read_notes(sources, warnings)
     except CaseFileError as error:
         refuse_file(", ".join(sources), error.problems)
+    report(warnings)
     lacks = {note.id: lacking(note) for note in drawn if isinstance(note, Note)}
     for name, parts in lacks.items():
         if parts:

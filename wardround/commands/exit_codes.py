@@ -161,6 +161,8 @@ def _refusal_of(error: Exception) -> Refusal | None:
         return Refusal("the current folder has been deleted or moved away; change to another")
     if isinstance(error, OSError):
         return Refusal(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
+    if isinstance(error, MemoryError):
+        return Refusal("there is not enough memory; give smaller files, or raise its limit (`ulimit -v`)")
     if isinstance(error, RuntimeError) and str(error) == _HOMELESS:
         return Refusal("this user has no home folder, which libraries look for; set HOME to a folder")
     if isinstance(error, UnicodeEncodeError):  # a file name of another encoding, which no record can hold

@@ -357,6 +357,13 @@ def test_a_sample_names_what_each_note_lacks_and_keeps_what_a_reconstruction_of_
     assert missing.exit_code == 2 and "none.jsonl" in missing.stderr
 
 
+def test_a_sample_of_a_folder_names_what_is_no_note(tmp_path: Path) -> None:
+    for name in ("a.txt", "LICENSE.txt"):
+        (tmp_path / name).write_text("Chief complaint: Cough.", "utf-8")
+    told = run("sample", tmp_path)
+    assert "0 of 1 notes" in told.stdout and "only .txt files of notes are read, not LICENSE.txt" in told.stderr
+
+
 def test_a_check_names_ids_that_differ_by_letter_case_alone(file: Path) -> None:
     (first, *others) = load_cases(file)
     save_cases([first, *others, first.model_copy(update={"id": "Alpha-1"})], file)

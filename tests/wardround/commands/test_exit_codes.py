@@ -110,6 +110,11 @@ def test_an_output_that_takes_no_more_is_told_without_an_error_number() -> None:
     assert _ended(OSError(errno.ENOSPC, "No space left on device")) == (2, "error: no space left on device\n")
 
 
+def test_a_lack_of_memory_is_told_in_a_line() -> None:
+    told = "error: there is not enough memory; give smaller files, or raise its limit (`ulimit -v`)\n"
+    assert _ended(MemoryError()) == (2, told)
+
+
 def test_a_current_folder_that_is_gone_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
