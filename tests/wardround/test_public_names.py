@@ -274,6 +274,18 @@ def test_what_somebody_else_keeps_as_sweep_json_is_not_written_over(tmp_path: Pa
     assert (tmp_path / "sweep.json").read_text("utf-8") == '{"method": "bayes"}'
 
 
+def test_a_sweep_and_a_run_do_not_share_a_directory_as_the_run_would_hide_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("data.limit = 1\n[grid]\nseed = [1, 2]\n", "utf-8")
+    single = {"data": {"limit": 1}, "workflow": SHORT}
+    wr.run_sweep(file, tmp_path / "sweep", settings=SHORT)
+    with pytest.raises(wr.ConfigurationError, match="sweep: has the runs of a sweep, which it would hide; choose"):
+        wr.run_experiment(single, tmp_path / "sweep")
+    wr.run_experiment(single, tmp_path / "run")
+    with pytest.raises(wr.ConfigurationError, match="run: has a run, which would hide those of a sweep; choose"):
+        wr.run_sweep(file, tmp_path / "run", settings=SHORT)
+
+
 def test_a_run_from_python_warns_of_a_price_that_is_unknown(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with FakeServer() as server:
         spec = f"openai:fake-model@{server.base_url}"

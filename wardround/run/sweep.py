@@ -9,6 +9,7 @@ from typing import Any
 from cases.readable import unpiped
 from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import Sweep
+from wardround.store.manifest import is_run
 from wardround.store.provenance import write_json
 
 ORDER = "sweep.json"
@@ -35,9 +36,11 @@ def write_order(sweep: Sweep, root: Path) -> None:
     """Write the order of a sweep's runs beside them: tables compare the others with the first.
 
     Raises:
-        ConfigurationError: a file of this name is there that no sweep wrote.
+        ConfigurationError: a file of this name is there that no sweep wrote, or the directory is a run's.
         OSError: the directory cannot be written.
     """
+    if is_run(root):
+        raise ConfigurationError(f"{root}: has a run, which would hide those of a sweep; choose another --out")
     if (root / ORDER).exists() and not run_order(root):
         raise ConfigurationError(f"{root}: has a {ORDER} that no sweep wrote; move it, or choose another --out")
     write_json(root / ORDER, {"name": sweep.name, "runs": list(sweep.runs)}, indent=2)

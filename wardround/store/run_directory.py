@@ -18,6 +18,7 @@ from llm.checksums import unsealed
 from llm.trace import kept_at, read_entry
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import StoredItem
+from wardround.run.sweep import run_order
 from wardround.store.durable_lines import (
     DAMAGED,
     Reader,
@@ -360,6 +361,8 @@ class RunDirectory:
             raise ConfigurationError(
                 f"{self.path}: has results but no {MANIFEST}; restore it from a copy, or choose another --out"
             )
+        if run_order(self.path):
+            raise ConfigurationError(f"{self.path}: has the runs of a sweep, which it would hide; choose another --out")
         if other:
             raise ConfigurationError(
                 f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another --out"
