@@ -177,6 +177,8 @@ def loaded_transformer(model: str) -> Any:
 @_without_collection()
 def _transformer(model: str, identity: str) -> Any:
     folder = _package_folder() if _is_default(model) else _possible_folder(model)
+    # The shipped vectors are a processor's, and ours are read there; another model may use what device there is.
+    options = {**_DATA, "device": "cpu" if _is_default(model) else None}
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "IProgress not found")  # a notebook without widgets; no bar is shown
@@ -190,12 +192,12 @@ def _transformer(model: str, identity: str) -> Any:
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         if folder.is_dir():
-            return SentenceTransformer(str(folder), local_files_only=True, **_DATA)
+            return SentenceTransformer(str(folder), local_files_only=True, **options)
         try:
-            return SentenceTransformer(model, local_files_only=True, **_DATA)
+            return SentenceTransformer(model, local_files_only=True, **options)
         except OSError:
             _require_hub(model)
-            return SentenceTransformer(model, **_DATA)
+            return SentenceTransformer(model, **options)
     except Exception as error:  # network, missing files, wrong format: each library raises its own errors
         raise EmbeddingModelError(
             f"embedding model {model!r} cannot be loaded: {error}\nUse {DEFAULT_MODEL!r}, {MULTILINGUAL_MODEL!r}, the "

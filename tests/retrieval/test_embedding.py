@@ -281,6 +281,18 @@ def test_a_text_is_embedded_by_one_thread_and_who_else_computes_keeps_theirs(mon
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow  # the model is loaded
+def test_the_default_model_stays_on_the_processor_where_there_is_another_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its tokens were read from the processor alone, so each such comparison of texts failed beside a GPU."""
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    embedding_models._transformer.cache_clear()
+    assert embedding_models.loaded_transformer(DEFAULT_MODEL).device.type == "cpu"
+
+
 @pytest.mark.parametrize(
     ("model", "unfit"),
     [
