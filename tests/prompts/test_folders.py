@@ -1,4 +1,6 @@
 import asyncio
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from nodes.consultation.example import example_for
 from prompts import PromptError, add_prompts, check_language, folders, laid_over, load_prompt, whole_languages
 from prompts.complete import warm_up
 from tests.support.made_up import MADE_UP, write_made_up
+from tests.test_architecture import ROOT
 from wardround.store.manifest import prompt_hashes
 
 TEXT = "---\nvariables: []\n---\n# system\n{words}\n# user\n"
@@ -43,6 +46,18 @@ def test_a_prompt_as_a_windows_editor_saves_it_is_read(tmp_path: Path) -> None:
     folder(tmp_path, "", place).joinpath(place).write_text(text, "utf-8-sig", newline="\r\n")
     with laid_over(tmp_path):
         assert load_prompt("medchain/general", "en", "diagnosis") == ours
+
+
+def test_a_prompt_has_the_same_bytes_in_every_checkout(tmp_path: Path) -> None:
+    """With `core.autocrlf`, as Git for Windows sets it, each had another hash: no run begun elsewhere was resumed."""
+    shutil.copy(ROOT / ".gitattributes", tmp_path)
+    file = tmp_path / "general.md"
+    file.write_bytes(b"# system\nRefer.\n")
+    for command in ("init -q", "add ."):
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True)
+    file.unlink()
+    subprocess.run(["git", "-c", "core.autocrlf=true", "checkout", "-q", file.name], cwd=tmp_path, check=True)
+    assert file.read_bytes() == b"# system\nRefer.\n"
 
 
 def test_what_a_plug_in_adds_lies_under_what_a_run_lays_over(tmp_path: Path) -> None:
