@@ -77,14 +77,10 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> None:
         OSError: the file cannot be written.
     """
     results = make_tables(runs)
-    reports = {
-        run.name: os.path.relpath((run.path / REPORT).resolve(), file.parent.resolve())
-        for run in runs
-        if (run.path / REPORT).is_file()
-    }
+    reports = {run.name: (run.path / REPORT).resolve() for run in runs if (run.path / REPORT).is_file()}
     text = environment().get_template("overview.html.jinja").render(
         runs=runs,
-        links={name: quote(report) for name, report in reports.items()},  # names may hold any character
+        links={name: _link(report, file.parent.resolve()) for name, report in reports.items()},
         made=[one for one in results if one.tables],
         left_out=[one for one in results if one.reason],
         figures={
@@ -95,6 +91,14 @@ def write_overview(runs: Sequence[RecordedRun], file: Path) -> None:
         },
     )  # fmt: skip
     write_whole(file, text)
+
+
+def _link(report: Path, folder: Path) -> str:
+    """Return the address of a report for a page of a folder: relative, so that both may be moved together."""
+    try:
+        return quote(Path(os.path.relpath(report, folder)).as_posix())  # names may hold any character
+    except ValueError:  # on another drive of Windows
+        return report.as_uri()
 
 
 @cache

@@ -27,8 +27,8 @@ def _with_relative_paths(identity: dict[str, Any]) -> dict[str, Any]:
     data = identity["data"]
     for name in ("cases", "notes"):
         given = data[name]
-        if isinstance(given, str) and not (path := os.path.relpath(given)).startswith(os.pardir):
-            data = {**data, name: path}
+        if isinstance(given, str) and (path := Path(os.path.abspath(given))).is_relative_to(Path.cwd()):
+            data = {**data, name: str(path.relative_to(Path.cwd()))}
     return {**identity, "data": data}
 
 

@@ -127,7 +127,7 @@ def append_sealed(path: Path, record: BaseModel) -> None:
 
 def append_line(path: Path, line: str) -> None:
     """Append a line; it is on the disk when this returns."""
-    with path.open("a", encoding="utf-8") as out:
+    with path.open("a", encoding="utf-8", newline="\n") as out:
         out.write(line + "\n")
         out.flush()
         os.fsync(out.fileno())

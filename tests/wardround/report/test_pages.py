@@ -264,6 +264,16 @@ def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: 
     assert wardround("report", tmp_path / "nowhere").exit_code == 2
 
 
+def test_a_page_links_a_report_on_another_drive_by_its_whole_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pages._link(Path("/runs/a b/report.html"), Path("/runs")) == "a%20b/report.html"
+
+    def refused(*_: Path) -> str:
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")  # as Windows says it
+
+    monkeypatch.setattr("os.path.relpath", refused)
+    assert pages._link(Path("/runs/a b/report.html"), Path("/runs")) == "file:///runs/a%20b/report.html"
+
+
 def test_the_page_of_one_run_can_also_be_written_elsewhere(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [graded("a")], {("a", 0): [call()]}, data={"limit": 1})
     assert wardround("report", run, "-o", tmp_path / "out" / "page.html").exit_code == 0

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from pydantic import BaseModel
@@ -22,7 +22,7 @@ from wardround.config.selection import StoredItem, select
 from wardround.run.runner import _remembered
 from wardround.run.sweep import default_directory
 from wardround.store import manifest, run_directory
-from wardround.store.durable_lines import RunStoppedError
+from wardround.store.durable_lines import RunStoppedError, append_line
 from wardround.store.manifest import manifest_of, prompt_hashes
 from wardround.store.provenance import git_state, write_whole
 from wardround.store.result import Result
@@ -423,6 +423,23 @@ def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not()
     place = default_directory(one(Experiment()))
     assert place == default_directory(one(Experiment.model_validate({"run": {"concurrency": 9}})))
     assert place.parent == Path("runs") and place != default_directory(one(Experiment(seed=1)))
+
+
+def test_cases_on_another_drive_than_the_working_directory_have_a_place_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: str) -> str:
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")  # as Windows says it
+
+    monkeypatch.setattr("os.path.relpath", refused)
+    assert default_directory(one(Experiment.model_validate({"data": {"cases": "/mine.jsonl"}}))).parent == Path("runs")
+
+
+def test_a_result_ends_in_a_line_feed_alone_on_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def as_on_windows(self: Path, mode: str = "r", newline: str | None = None, **given: Any) -> IO[Any]:
+        return open(self, mode, newline="\r\n" if newline is None and "b" not in mode else newline, **given)
+
+    monkeypatch.setattr(Path, "open", as_on_windows)
+    append_line(tmp_path / "results.jsonl", "{}")
+    assert (tmp_path / "results.jsonl").read_bytes() == b"{}\n"
 
 
 def test_a_manifest_does_not_depend_on_where_a_case_file_lies() -> None:
