@@ -86,6 +86,8 @@ def dev(
 
     from llm.egress import is_closed
 
+    if sys.platform == "win32":
+        refuse("the development server does not start on Windows, where no process can become another; use WSL")
     if any(find_spec(package) is None for package in ("langgraph_cli", "langgraph_api")):
         refuse("the development server is not installed; run: pip install 'wardround[studio]'")
     if browser and is_closed():

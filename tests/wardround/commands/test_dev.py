@@ -51,6 +51,13 @@ def test_studio_is_not_opened_where_nothing_may_leave_the_machine(monkeypatch: p
     assert refused.exit_code == 2 and "--browser opens a page of another machine" in refused.stderr
 
 
+def test_windows_is_refused_before_the_command_is_taken_apart_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `execv` puts words with spaces on the new command line without quotation marks."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    refused = CliRunner().invoke(app, ["dev"])
+    assert refused.exit_code == 2 and "does not start on Windows" in refused.stderr and "WSL" in refused.stderr
+
+
 def test_no_file_in_the_working_directory_is_taken_for_a_package_present_or_absent(tmp_path: Path) -> None:
     """The server ran `a2wsgi.py` of any folder that it was started in, as uvicorn tries to import it."""
     for name in ("langgraph", "a2wsgi"):
