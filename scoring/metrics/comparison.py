@@ -110,6 +110,11 @@ def permutation_p(differences: Sequence[float]) -> float | None:
     return permuted_p(values, lambda signed, axis: np.abs(np.sum(signed, axis=axis)), "samples")
 
 
+def p_in_direction(differences: Sequence[float], of: Sequence[float]) -> float | None:
+    """Return the p of the permutation test; 1 if it lies on the other side of 0 than the mean of ``of``."""
+    return 1.0 if math.fsum(differences) * math.fsum(of) < 0 else permutation_p(differences)
+
+
 def permuted_p(
     values: "Vector", statistic: "Callable[[Vector, int], Vector]", kind: Literal["samples", "pairings"]
 ) -> float:

@@ -12,8 +12,8 @@ from scoring.metrics.comparison import (
     case_differences,
     false_discovery,
     holm,
+    p_in_direction,
     paired_difference,
-    permutation_p,
 )
 from wardround.analysis.summary import failures_as_wrong
 from wardround.printing import counted
@@ -89,11 +89,13 @@ def scored_or_wrong(run: RecordedRun) -> list[Result]:
 def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]]:
     """Return the corrected p of each run's differences to the first run, with failed cases counted as wrong.
 
-    Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is.
+    Over the cases that both runs scored, a run that fails where it would be wrong looks better than it is. Where it is
+    better over these cases and worse with the failed ones, or the reverse, p is 1.
     """
     suite, left_out = runs[0].suite, spare_columns(runs)
+    scored_by_both = {key: case_differences(*pair) for key, pair in _pairs_of_runs(runs, False)}
     p_values = {
-        key: None if key[1] in left_out else permutation_p(case_differences(*pair))
+        key: None if key[1] in left_out else p_in_direction(case_differences(*pair), scored_by_both[key])
         for key, pair in _pairs_of_runs(runs, True)
     }
     corrected = _by_family(p_values, suite, holm)

@@ -13,7 +13,7 @@ from scoring.aie.courses import action_shares
 from scoring.aie.metrics import METRICS, score_aie
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import ACTIONS, AieTranscript
-from scoring.metrics.comparison import holm, paired_difference
+from scoring.metrics.comparison import case_differences, holm, p_in_direction, paired_difference
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, by_case, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.paired import scored_or_wrong
@@ -140,7 +140,8 @@ def paper_table(
     }
     p_values = _p_values(scores)
     if bounds:
-        with_failures = _p_values({doctor: {**samples, **bounds.get(doctor, {})} for doctor, samples in scores.items()})
+        as_wrong = {doctor: {**samples, **bounds.get(doctor, {})} for doctor, samples in scores.items()}
+        with_failures = _p_values(as_wrong, scores)
         p_values = {key: None if p is None else max(p, with_failures[key] or p) for key, p in p_values.items()}
     rows = []
     for metric in METRICS:
@@ -179,16 +180,24 @@ def _cases(scores: Mapping[str, Samples]) -> str:
     return ", ".join(f"{counted(n, 'case')} ({doctor})" for doctor, n in cases.items())
 
 
-def _p_values(scores: Mapping[str, Samples]) -> dict[tuple[str, str], float | None]:
-    """Return the p value of each doctor's metric against the first doctor's: paired by case, Holm over all of them."""
+def _p_values(
+    scores: Mapping[str, Samples], direction: Mapping[str, Samples] | None = None
+) -> dict[tuple[str, str], float | None]:
+    """Return the p value of each doctor's metric against the first doctor's: paired by case, Holm over all of them.
+
+    ``direction``: the scores by which the difference must have the same sign, else p is 1.
+    """
+    found, others = _differences(scores), _differences(direction or scores)
+    return holm({key: p_in_direction(each, others[key]) for key, each in found.items()})
+
+
+def _differences(scores: Mapping[str, Samples]) -> dict[tuple[str, str], list[float]]:
     (_, first), *others = scores.items()
-    return holm(
-        {
-            (doctor, metric): paired_difference(by_case(values), by_case(first.get(metric, ()))).permutation_p
-            for doctor, samples in others
-            for metric, values in samples.items()
-        }
-    )
+    return {
+        (doctor, metric): case_differences(by_case(values), by_case(first.get(metric, ())))
+        for doctor, samples in others
+        for metric, values in samples.items()
+    }
 
 
 def actions_table(doctors: Doctors) -> Table:

@@ -149,7 +149,7 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
 
 
 def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Name the differences that are significant only as long as failed cases are left out."""
+    """Name the differences that are significant, in this direction, only as long as failed cases are left out."""
     if not any(run.failed_as_wrong for run in runs):
         return
     p_values = [p for each in p_with_failures(runs) for p in each.values()]
@@ -159,7 +159,10 @@ def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]
         if p is not None and row["p_holm"] is not None and row["p_holm"] < _LEVEL <= p
     ]
     if lost:
-        yield f"p (Holm) is 0.05 or more if failed cases count as wrong: {', '.join(lost)}."
+        yield (
+            "p (Holm) is 0.05 or more if failed cases count as wrong (1 if the difference turns round): "
+            f"{', '.join(lost)}."
+        )
 
 
 def _settings(runs: Sequence[RecordedRun]) -> Iterator[str]:

@@ -29,3 +29,19 @@ def test_who_failed_all_cases_of_a_language_stands_in_its_table_with_these_as_wr
     coverage = {row["metric"]: row for row in chinese.rows}["COVERAGE"]
     assert coverage["two mean"] is None and coverage["two, failed as wrong mean"] == 0.0
     assert not any("failed as wrong" in column.title for column in english.columns)
+
+
+def test_who_covers_more_only_where_no_case_failed_and_else_less_has_no_star() -> None:
+    """All of 30 cases (the first doctor: 15), but 30 of 100 with the failed ones (50)."""
+    cases = [f"c{number:02}" for number in range(100)]
+    turns = [Sample(case, 5.0) for case in cases]
+    covered = [Sample(case, 100.0 * (number % 2)) for number, case in enumerate(cases)]
+    scores = {
+        "one": {"AVG_TURN": turns, "COVERAGE": covered},
+        "two": {"AVG_TURN": turns[:30], "COVERAGE": [Sample(case, 100.0) for case in cases[:30]]},
+    }
+    wrong = {"two": {"COVERAGE": [*scores["two"]["COVERAGE"], *(Sample(case, 0.0) for case in cases[30:])]}}
+    for bounds, star in (({}, "**"), (wrong, "")):
+        (table,) = paper_tables(scores, dict.fromkeys(cases, "en"), bounds)
+        cell = {row["metric"]: row for row in table.rows}["COVERAGE"]["two"]
+        assert cell == f"100.00 ± 0.00{star}"

@@ -53,7 +53,16 @@ def test_a_run_that_fails_where_it_would_be_wrong_does_not_look_better(tmp_path:
     table = differences_table(runs, None)
     diagnosis = next(row for row in table.rows if row["score"] == "Diagnosis")
     assert diagnosis["p_holm"] < 0.001
-    said = "p (Holm) is 0.05 or more if failed cases count as wrong: "
+    said = "p (Holm) is 0.05 or more if failed cases count as wrong (1 if the difference turns round): "
     assert f"{said}Diagnosis of failing (1.000), Average of failing (1.000)." in table.notes
     (marked,), (sound,) = scores.build(runs), scores.build(find_runs([steady, better]))
     assert marked.rows[1]["diagnosis_p"] == 1 and sound.rows[1]["diagnosis_p"] < 0.001
+
+
+def test_a_run_that_is_better_only_where_it_did_not_fail_and_else_worse_has_no_star(tmp_path: Path) -> None:
+    """Right in all 30 cases that it scored (the other run: in 15), but in 30 of 100 with the failed ones (in 50)."""
+    other, failing = run_of(tmp_path / "other", [1.0, 0.0] * 50), run_of(tmp_path / "failing", [1.0] * 30 + [None] * 70)
+    runs = find_runs([other, failing])
+    (marked,) = scores.build(runs)
+    assert marked.rows[1]["diagnosis_p"] == 1, "each p alone is below 0.01"
+    assert any("Diagnosis of failing (1.000)" in note for note in differences_table(runs, None).notes)
