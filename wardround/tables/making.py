@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 
     build: Callable[[Sequence[RecordedRun]], list[Table]]
     nothing: str = ""
-    scored_only: bool = False  # whether failed cases are left out, and nothing in it shows how many
+    scored_only: bool = False  # whether no row says how many cases failed
     by_epoch: bool = True  # whether each epoch of a case counts in it
 
 
@@ -47,7 +47,7 @@ KINDS: Mapping[str, Kind] = {
     "icd10": Kind(ai_hospital.build_icd10, scored_only=True),
     "orders": Kind(medchain.build_orders, "no run decided on examinations (graph clinical_workflow)", scored_only=True),
     "error_types": Kind(ai_hospital.build_error_types, _MVME, scored_only=True),
-    "dialogues": Kind(ai_hospital.build_dialogues, _DIALOGUE),
+    "dialogues": Kind(ai_hospital.build_dialogues, _DIALOGUE, scored_only=True),
     "consensus": Kind(ai_hospital.build_consensus, ai_hospital.NO_DISCUSSION, scored_only=True),
     "error_propagation": Kind(medchain.build_error_propagation, _STAGES, scored_only=True),
     "learning_curve": Kind(medchain.build_learning_curve, scored_only=True),
@@ -57,11 +57,11 @@ KINDS: Mapping[str, Kind] = {
     "roles": Kind(models.build_roles, "no calls are recorded"),
     "models": Kind(models.build_models, "no model has answered yet", by_epoch=False),
     "leakage": Kind(leakage.build, "no run recalls earlier cases (workflow.retrieval)", by_epoch=False),
-    "aie": Kind(aie.build_paper),
-    "actions": Kind(aie.build_actions),
-    "simulators": Kind(aie_simulators.build_simulators, "no run recorded a dialogue with a reply"),
-    "medpmc": Kind(medpmc.build_doctors, "no run with dialogues was scored by suite medpmc"),
-    "personas": Kind(medpmc.build_personas, _PERSONA),
+    "aie": Kind(aie.build_paper, scored_only=True),
+    "actions": Kind(aie.build_actions, scored_only=True),
+    "simulators": Kind(aie_simulators.build_simulators, "no run recorded a dialogue with a reply", scored_only=True),
+    "medpmc": Kind(medpmc.build_doctors, "no run with dialogues was scored by suite medpmc", scored_only=True),
+    "personas": Kind(medpmc.build_personas, _PERSONA, scored_only=True),
     "leaves": Kind(clinichat.build_leaves, "no run was scored by suite clini_eval", scored_only=True),
 }
 assert tuple(KINDS) == TABLE_NAMES

@@ -17,6 +17,8 @@ from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
 from wardround.tables.making import make_tables
 
+_HOW_MANY = "failing: 2 of 4 cases failed, and are not scored."
+
 
 def _one_whole_and_one_with_failures(folder: Path, suite: str, patient: str) -> list[RecordedRun]:
     """Consult four English cases offline; write a second run with the same dialogues, of which two cases failed."""
@@ -40,8 +42,11 @@ def _one_whole_and_one_with_failures(folder: Path, suite: str, patient: str) -> 
 
 @pytest.mark.slow
 def test_aies_table_has_a_column_with_failed_cases_as_wrong(tmp_path: Path) -> None:
-    [made] = make_tables(_one_whole_and_one_with_failures(tmp_path, "aie", "saps"), ["aie"])
+    made, *others = make_tables(
+        _one_whole_and_one_with_failures(tmp_path, "aie", "saps"), ["aie", "actions", "dialogues", "simulators"]
+    )
     [table] = made.tables
+    assert all(_HOW_MANY in one.notes for each in (made, *others) for one in each.tables)
     bound = "failing, failed as wrong"
     assert [column.title for column in table.columns[1:4]] == ["whole", "failing", bound]
     rows = {row["metric"]: row for row in table.rows}
@@ -54,7 +59,8 @@ def test_aies_table_has_a_column_with_failed_cases_as_wrong(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_med_pmcs_table_has_a_row_with_failed_cases_as_wrong(tmp_path: Path) -> None:
-    [made] = make_tables(_one_whole_and_one_with_failures(tmp_path, "medpmc", "medpmc"), ["medpmc"])
+    made, personas = make_tables(_one_whole_and_one_with_failures(tmp_path, "medpmc", "medpmc"), ["medpmc", "personas"])
+    assert all(_HOW_MANY in table.notes for table in (*made.tables, *personas.tables))
     rows = {row["doctor"]: row for row in made.tables[0].rows}
     bound = rows["failing, failed as wrong"]
     assert 0 < bound["Inquiry_mean"] == pytest.approx(rows["failing"]["Inquiry_mean"] / 2)
@@ -81,7 +87,7 @@ def test_scores_of_runs_show_failed_cases_both_ways_too(tmp_path: Path) -> None:
     assert "Failed as wrong" not in said("aie", whole)
     assert "failing, failed as wrong" in said("aie", whole, failing)
     for suite in (["aie"], ["clini-eval"], ["medpmc", "--recall", "rougeL"]):
-        assert "failing: 2 of 4 cases failed, and are not scored." in said(suite[0], failing, *suite[1:]), suite
+        assert _HOW_MANY in said(suite[0], failing, *suite[1:]), suite
 
 
 @pytest.mark.parametrize(
