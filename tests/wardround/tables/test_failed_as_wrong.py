@@ -1,6 +1,7 @@
 """Tables of a paper show failed cases both ways: left out, and counted as wrong."""
 
 import asyncio
+import json
 import re
 from pathlib import Path
 
@@ -78,11 +79,13 @@ def test_scores_of_runs_show_failed_cases_both_ways_too(tmp_path: Path) -> None:
         assert told.exit_code == 0, told.output
         return told.stdout
 
-    alone = said("aie", failing)
+    alone = said("aie", failing, "--json", tmp_path / "scores.json")
     bounds = dict(re.findall(r"│ (\w+) +│ +([\d.]+)", alone.partition("Failed as wrong (a lower bound)")[2]))
     means = dict(re.findall(r"│ (\w+) +│ +([\d.]+)", alone.partition("Failed as wrong")[0]))
     for metric in ("COVERAGE", "INQUIRY_ACC", "DISTINCT"):
         assert 0 < float(bounds[metric]) == pytest.approx(float(means[metric]) / 2, abs=0.001), metric
+    written = json.loads((tmp_path / "scores.json").read_text("utf-8"))["failed_as_wrong"]
+    assert written["COVERAGE"]["mean"] == pytest.approx(float(bounds["COVERAGE"]), abs=0.001)
     assert "AVG_TURN" in means and "AVG_LEN" in means
     assert "Failed as wrong" not in said("aie", whole)
     assert "failing, failed as wrong" in said("aie", whole, failing)

@@ -162,7 +162,8 @@ def content_of(scores: Scores) -> dict[str, Any]:
     with the metrics of each; with groups, ``groups``, with theirs; with unanswered questions, ``answered``, with the
     mean over answered ones and their ``share``; if judges were given settings of their own, ``settings``; if models
     were asked, the ``spent`` calls, tokens and US dollars (None if no server told them or a price is unknown); and the
-    ``numbers`` of further tables: ``differences`` to other transcripts, ``correlations`` with people.
+    ``numbers`` of further tables: ``differences`` to other transcripts, ``correlations`` with people, and of a run with
+    failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
@@ -248,7 +249,8 @@ def _cells(found: Estimate) -> tuple[str, str, str, str, str]:
 def as_wrong_table(bounds: Mapping[str, Estimate]) -> list[ExtraTable]:
     """Tabulate the means with failed cases counted as wrong; empty if none failed."""
     rows = [(name, *_cells(found)[::4]) for name, found in bounds.items()]
-    return [ExtraTable("Failed as wrong (a lower bound)", ("metric", "mean", "n"), rows)] if rows else []
+    title, numbers = "Failed as wrong (a lower bound)", {"failed_as_wrong": _written(bounds)}
+    return [ExtraTable(title, ("metric", "mean", "n"), rows, numbers)] if rows else []
 
 
 def unanswered(reasons: Sequence[str], thing: str = "question", what: str = "without an answer") -> list[str]:
