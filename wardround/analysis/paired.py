@@ -16,13 +16,15 @@ from scoring.metrics.comparison import (
     paired_difference,
 )
 from wardround.analysis.summary import failures_as_wrong
-from wardround.printing import counted
+from wardround.printing import counted, first_of
+from wardround.store.manifest import program_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 
 Scores = dict[str, list[float]]  # the values of each case, one per epoch
 PValues = Mapping[tuple[int, str], float | None]  # by the place of the run after the first, and the score
 _SHOWN_IDS = 5  # ids named in a note
+_MADE_OF = {"prompts": "prompts", "plugins": "plug-ins", "weights": "weights"}  # parts of a manifest, by name each
 _MARGIN = 0.05  # default margin: the difference that does not matter, as a share of the scale
 
 
@@ -142,7 +144,7 @@ def paired_scores(
 
 
 def unlike(runs: Sequence[RecordedRun]) -> list[str]:
-    """Describe how the cases of each run differ from those of the first run, one sentence each."""
+    """Describe how each run's cases, and what made it, differ from those of the first run, one sentence each."""
     notes = []
     first = runs[0]
     ours = {result.case_id for result in first.results}
@@ -164,7 +166,22 @@ def unlike(runs: Sequence[RecordedRun]) -> list[str]:
         if partly := sum(ours_scored[case] != theirs_scored[case] for case in both):
             cases = counted(partly, "compared case")
             notes.append(f"{run.name} and {first.name} scored different numbers of epochs of {cases}.")
+        if parts := _made_otherwise(run, first):
+            notes.append(f"{run.name} and {first.name} were made with different {'; '.join(parts)}.")
     return notes
+
+
+def _made_otherwise(run: RecordedRun, first: RecordedRun) -> list[str]:
+    """Name what differs between two runs, and in no setting: the program, and the content of files."""
+    manifests = run.manifest, first.manifest
+    programs = {program_of(manifest): None for manifest in manifests}
+    found = [f"programs ({', '.join(programs)})"] if len(programs) > 1 else []
+    for part, title in _MADE_OF.items():
+        ours, theirs = (manifest.get(part) or {} for manifest in manifests)
+        if names := sorted(name for name in ours.keys() & theirs.keys() if ours[name] != theirs[name]):
+            found.append(f"{title} ({first_of(names)})")
+    memories = {manifest.get("memory_content") for manifest in manifests} - {None}
+    return [*found, "memories"] if len(memories) > 1 else found
 
 
 def _changed_cases(one: RecordedRun, other: RecordedRun, common: set[str]) -> str:

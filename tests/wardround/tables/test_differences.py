@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.recorded_runs import write_run
+from wardround.store.manifest import read_manifest, write_manifest
 from wardround.store.recorded_run import find_runs
 from wardround.store.result import Result
 from wardround.tables import scores
@@ -66,3 +67,19 @@ def test_a_run_that_is_better_only_where_it_did_not_fail_and_else_worse_has_no_s
     (marked,) = scores.build(runs)
     assert marked.rows[1]["diagnosis_p"] == 1, "each p alone is below 0.01"
     assert any("Diagnosis of failing (1.000)" in note for note in differences_table(runs, None).notes)
+
+
+def test_runs_of_equal_settings_made_by_two_programs_or_with_other_prompts_or_memories_are_told_apart(
+    tmp_path: Path,
+) -> None:
+    runs = [run_of(tmp_path / name, [0.5, 1.0]) for name in ("one", "two")]
+    for run, made in zip(runs, ("a", "b"), strict=True):
+        manifest = read_manifest(run / "manifest.json")
+        prompts = manifest["prompts"] | {"en/saps/patient.md": made, f"{made}.md": made}
+        changed = {"git": {"commit": made * 40}, "prompts": prompts, "memory_content": made}
+        write_manifest(run, manifest | changed)
+    (note,) = [note for note in differences_table(find_runs(runs), None).notes if "were made with" in note]
+    assert note.startswith("two and one were made with different programs (wardround ")
+    assert note.endswith("of commit aaaaaaaaaaaa); prompts (en/saps/patient.md); memories.")
+    (alike,) = find_runs(runs[:1])
+    assert not any("made with" in note for note in differences_table([alike, alike], None).notes)
