@@ -103,13 +103,16 @@ def test_agreement_is_with_the_mean_over_people_and_its_interval_by_cases() -> N
     columns = {
         name: {unit: draw.random() for unit in units} for name in ("people: doctor, x", "people: patient, x", "judge")
     }
-    ((name, mean, interval, n),) = with_people(columns, "spearman")
+    ((name, mean, found, n),) = with_people(columns, "spearman")
     theirs = [
         scipy.stats.spearmanr([*columns["judge"].values()], [*columns[person].values()]).statistic
         for person in ("people: doctor, x", "people: patient, x")
     ]
     assert (name, n) == ("judge", 18) and mean == pytest.approx(sum(theirs) / 2)
-    assert interval is not None and -1 <= interval[0] < (mean or 0) < interval[1] <= 1
+    assert found is not None and -1 <= found[0] < (mean or 0) < found[1] <= 1
     two_cases = {name: dict(list(column.items())[:4]) for name, column in columns.items()}
     ((_, _, interval, n),) = with_people(two_cases, "spearman")
     assert interval is None and n == 4
+    unjudged = {("a", other, str(case)): 9.0 - case for case in range(9, 60) for other in ("b", "c")}
+    more = {**columns, "judge": {**columns["judge"], **unjudged}}
+    assert list(with_people(more, "spearman")) == [(name, mean, found, 18)], "of the pairs that people judged"

@@ -37,6 +37,7 @@ def test_an_agreement_with_people_over_fewer_than_ten_cases_is_called_too_narrow
     cases: int, warned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tournament, "_RESAMPLES", 20)
-    units = {("one", "other", str(case)): float(case % 3 - 1) for case in range(cases)}
-    notes = agreement({"people: doctor, total": units, "judge: doctor, total": units}, "spearman", "all").notes
+    judged = {("one", "other", str(case)): float(case % 3 - 1) for case in range(30)}
+    people = dict(list(judged.items())[:cases])
+    notes = agreement({"people: doctor, total": people, "judge: doctor, total": judged}, "spearman", "all").notes
     assert any("judge: doctor, total: with fewer than 10 cases" in note for note in notes) is warned
