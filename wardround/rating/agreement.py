@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from scoring.metrics.agreement import alpha, alpha_of_drawn, cohen_kappa
 from scoring.metrics.correlation import spearman
-from scoring.metrics.samples import case_of, mean
+from scoring.metrics.samples import case_of, mean, share
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
 from wardround.analysis.notes import few_cases_note
@@ -77,26 +77,32 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
         sides = dict.fromkeys((run, against) for run, against, _, _ in by_item)
         for run, against in sides:
             items = {item: values for item, values in by_item.items() if item[:2] == (run, against)}
-            each = [value for values in items.values() for value in values.values()]
+            marks = sum(map(len, items.values()))
             item_means = {
                 item: mean(list(map(float, values.values()))) or 0.0 for item, values in items.items() if values
             }
             found = estimate(item_means.values(), [case for _, _, case, _ in item_means], ends=ends[question])
-            row = {"question": question, "run": run, "against": against, "items": len(items), "marks": len(each)}
-            shares = {name: each.count(value) / len(each) for name, value in (("first", -1), ("tie", 0), ("second", 1))}
+            row = {"question": question, "run": run, "against": against, "items": len(items), "marks": marks}
+            shares = {
+                name: mean([share(mark == value for mark in values.values()) for values in items.values()])
+                for name, value in (("first", -1), ("tie", 0), ("second", 1))
+            }
             rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
     columns = key_columns("question", "run", *(["against"] if scale == "pairwise" else []))
     if scale == "pairwise":
         columns += [
             Column(name, title, "Share") for name, title in (("first", "Run"), ("tie", "Tie"), ("second", "Against"))
         ]
-        note = "A mark is -1 if the run is better, 1 if the other run is better, and 0 if neither is."
+        notes = [
+            "A mark is -1 if the run is better, 1 if the other run is better, and 0 if neither is.",
+            "Shares and mean over items; for each item, over its raters.",
+        ]
     else:
-        note = "Mean over items; for each item, the mean over its raters."
+        notes = ["Mean over items; for each item, the mean over its raters."]
     columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
     by_rater = Counter(rater for by_item in votes.values() for values in by_item.values() for rater in values)
     who = f"Marks by rater: {', '.join(f'{rater} {count}' for rater, count in sorted(by_rater.items()))}."
-    return Table("ratings", "People's ratings", columns, rows, [note, who])
+    return Table("ratings", "People's ratings", columns, rows, [*notes, who])
 
 
 def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:

@@ -337,6 +337,15 @@ def test_a_pair_is_one_pair_whichever_run_is_named_first(tmp_path: Path) -> None
     assert votes_of([one, other], "pairwise", [given])["inquiry"][given.item] == {"Ann": -1}
 
 
+def test_a_pair_that_many_judged_counts_once_in_the_shares_as_in_the_mean(tmp_path: Path) -> None:
+    runs = [consulted(tmp_path / "one", "Mine?"), consulted(tmp_path / "other", "Theirs?")]
+    judged = [*((rater, -1, ENGLISH[0]) for rater in ("Ann", "Ben", "Cem")), ("Ann", 1, ENGLISH[1])]
+    marks = [mark(rater, "logic", value, case, "pairwise", against="other") for rater, value, case in judged]
+    (row,) = tables_of(runs, "pairwise", marks)[0].rows
+    assert [row[name] for name in ("first", "tie", "second", "mark_mean")] == [0.5, 0.0, 0.5, 0.0]
+    assert (row["items"], row["marks"]) == (2, 4)
+
+
 def test_the_latest_answer_about_a_pair_counts_whichever_side_it_named_first(tmp_path: Path) -> None:
     one, other = consulted(tmp_path / "one", "Mine?"), consulted(tmp_path / "other", "Theirs?")
     marks = [
