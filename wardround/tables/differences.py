@@ -56,10 +56,12 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
         Column("needed", "Needed"),
     ]
+    failed = any(run.failed_as_wrong for run in runs)
+    as_wrong = p_with_failures(runs) if failed else [{} for _ in runs[1:]]
     rows = [
         row
-        for run, found in zip(runs[1:], differences(runs, margin), strict=True)
-        for row in _rows(run, first, found, margin)
+        for run, found, p_values in zip(runs[1:], differences(runs, margin), as_wrong, strict=True)
+        for row in _rows(run, first, found, p_values, margin)
     ]
     notes = [*_notes(runs, rows, margin), *(f"{run.name}: {counts(run)}." for run in runs)]
     return Table("comparison", f"Differences to {first.name}", columns, rows, notes, by_rules=offline_notes(runs))
@@ -108,7 +110,11 @@ def counts(run: RecordedRun) -> str:
 
 
 def _rows(
-    run: RecordedRun, first: RecordedRun, found: Mapping[str, Difference], margin: float | None
+    run: RecordedRun,
+    first: RecordedRun,
+    found: Mapping[str, Difference],
+    with_failures: Mapping[str, float | None],
+    margin: float | None,
 ) -> Iterator[dict[str, Any]]:
     for name, title in run.suite.titles.items():
         one = found[name]
@@ -119,6 +125,7 @@ def _rows(
             **measured({"baseline": first.estimates[name], "value": run.estimates[name], "difference": difference}),
             "p": one.found.permutation_p,
             "p_holm": one.p_holm,
+            "p_failed_as_wrong": with_failures.get(name),
             "false_discovery": one.false_discovery,
             "p_wilcoxon": one.found.wilcoxon_p,
             "p_equivalence": one.found.equivalence_p,
@@ -144,19 +151,16 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
-    notes += _failure_notes(runs, rows)
+    notes += _failure_notes(rows)
     return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *offline_notes(runs)]
 
 
-def _failure_notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _failure_notes(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Name the differences that are significant, in this direction, only as long as failed cases are left out."""
-    if not any(run.failed_as_wrong for run in runs):
-        return
-    p_values = [p for each in p_with_failures(runs) for p in each.values()]
     lost = [
         f"{row['score']} of {row['run']} ({as_text(p, P_VALUE)})"
-        for row, p in zip(rows, p_values, strict=True)
-        if p is not None and row["p_holm"] is not None and row["p_holm"] < _LEVEL <= p
+        for row in rows
+        if (p := row["p_failed_as_wrong"]) is not None and row["p_holm"] is not None and row["p_holm"] < _LEVEL <= p
     ]
     if lost:
         yield (

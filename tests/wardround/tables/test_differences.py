@@ -66,7 +66,11 @@ def test_a_run_that_is_better_only_where_it_did_not_fail_and_else_worse_has_no_s
     runs = find_runs([other, failing])
     (marked,) = scores.build(runs)
     assert marked.rows[1]["diagnosis_p"] == 1, "each p alone is below 0.01"
-    assert any("Diagnosis of failing (1.000)" in note for note in differences_table(runs, None).notes)
+    table = differences_table(runs, None)
+    assert any("Diagnosis of failing (1.000)" in note for note in table.notes)
+    tested = table.frame.set_index("score")["p_failed_as_wrong"]
+    assert tested["Diagnosis"] == 1 and "p_failed_as_wrong" in table.csv.partition("\n")[0]
+    assert differences_table(find_runs([other, other]), None).frame["p_failed_as_wrong"].isna().all(), "none failed"
 
 
 def test_runs_of_equal_settings_made_by_two_programs_or_with_other_prompts_or_memories_are_told_apart(
