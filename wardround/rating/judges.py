@@ -206,11 +206,16 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
                 rows[-1] |= zip(
                     (f"{part}{ending}" for ending, *_ in _RHO), (one.rho, low, high, one.p, one.n), strict=True
                 )
-    columns = [*key_columns("score", "judge"), Column("mean", "Mean", form=found.form, mean=True)]
+    columns = [
+        *key_columns("score", "judge"),
+        Column("mean", "Mean", form=found.form, mean=True),
+        Column("mean_n", "Answers"),
+    ]
     for part in ("people", "length") if people else ("length",):
         group = f"Rank correlation with {part}"
         columns += [Column(f"{part}{ending}", title, group, form) for ending, title, form in _RHO]
     notes = [
+        "Mean: over the answers that each one scored. Where their numbers differ, means are not of the same answers.",
         "Length: number of characters judged. Better answers may be longer, so compare a judge's correlation with that "
         "of people or of other judges.",
         f"{AS_RUN}: the judge of the run itself. {PANEL}: the mean of all judges.",

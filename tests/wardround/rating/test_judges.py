@@ -76,6 +76,16 @@ def test_a_judge_who_gives_all_answers_the_same_has_an_interval_on_the_scale() -
 
 
 @pytest.mark.slow
+def test_each_mean_stands_beside_the_number_of_answers_that_it_is_over() -> None:
+    found = answered(0.0)
+    for one in found.answers[:6]:
+        del one.scores["diagnosis"]["openai:gpt-4o"]
+    judges = table(tables_of(found, {"diagnosis": {one.key: 2.0 for one in found.answers[:3]}}), "judges")
+    place = [column.title for column in judges.columns].index("Answers")
+    shown = {line[1].text: line[place].text for line in judges.lines}
+    assert shown == {"openai:gpt-4o": "18", "offline": "24", "panel": "18", "people": "3"}
+
+
 def test_people_measure_self_preference_where_no_other_judge_does() -> None:
     found = answered(0.5)
     for one in found.answers:
