@@ -43,7 +43,8 @@
     for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const numbers = !head.classList.contains("key");
-    const value = row => numbers ? parseFloat(row.cells[at].textContent) : row.cells[at].textContent;
+    const text = row => row.cells[at].textContent;
+    const value = row => numbers ? parseFloat(text(row).replaceAll(",", "")) : text(row);
     const order = (one, other) => {
       if (!numbers) return one.localeCompare(other);
       return Number.isNaN(one) || Number.isNaN(other) ? Number.isNaN(one) - Number.isNaN(other) : one - other;

@@ -25,6 +25,7 @@ from wardround.report.pages import report_page
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.run_directory import RunDirectory
 from wardround.view.pages import Viewer
+from wardround.view.run_library import Shelf
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -148,6 +149,15 @@ def test_an_address_opens_the_call_that_it_names_and_a_report_is_filtered_and_so
         assert shown.first.inner_text().startswith(min(ENGLISH))
         button.press("Enter")
         assert shown.first.inner_text().startswith(max(ENGLISH))
+
+
+def test_runs_are_sorted_by_their_tokens_whatever_parts_the_thousands(browser: "Browser", tmp_path: Path) -> None:
+    for name, tokens in (("few", 999), ("most", 1_234_567), ("many", 12_345)):
+        write_run(tmp_path / name, [graded(CASE, tokens=tokens)])
+    with serving(Viewer(Shelf([tmp_path]))) as viewer, page_in(browser, WIDE) as page:
+        page.goto(viewer.address)
+        page.get_by_role("button", name="Tokens").press("Enter")
+        assert page.locator("tbody tr td:first-child").all_inner_texts() == ["few", "many", "most"]
 
 
 def test_the_keys_go_from_case_to_case_of_a_report_as_fast_as_they_are_pressed(
