@@ -49,7 +49,9 @@ def split_cases(cases: Sequence[Case], ratio: str = "7:1:2", seed: int = 0) -> l
     chance = random.Random(seed)
     assigned: dict[int, Split] = {}
     sizes = dict.fromkeys(shares, 0)
-    for _, groups in sorted(by_department.items()):
+    departments = [groups for _, groups in sorted(by_department.items())]
+    chance.shuffle(departments)  # in one order, a small department would come into the same splits by every seed
+    for groups in departments:
         chance.shuffle(groups)
         for group in groups:  # remainders of one department are balanced by the next
             total = len(assigned) + len(group)

@@ -67,6 +67,14 @@ def test_a_split_is_drawn_by_its_seed_alone_and_leaves_the_cases_else_as_they_ar
     ]
 
 
+def test_by_some_seed_every_case_of_a_small_department_is_tested() -> None:
+    """In one order of departments, some of two cases were never tested, and of others one case always."""
+    cases = [case for case in CASES if case.language == "zh"]  # two or three of each department
+    drawn = [split_cases(cases, seed=seed) for seed in range(50)]
+    counts = Counter(case.id for divided in drawn for case in divided if case.split == "test")
+    assert counts.keys() == {case.id for case in cases} and max(counts.values()) < 25
+
+
 @pytest.mark.parametrize("ratio", ["7", "7:1:2:3", "a:b", "0:1:2", "7:1:0", ""])
 def test_what_is_no_ratio_is_refused(ratio: str) -> None:
     with pytest.raises(ValueError, match=r"expected train:validation:test"):
