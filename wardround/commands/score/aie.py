@@ -124,7 +124,7 @@ def aie(
     diagnosing, answering = (
         choosing_each(spec, option, path_of, runs) for spec, option in ((diagnose, "--diagnose"), (mcq, "--mcq"))
     )
-    notes = _not_scored(runs)
+    notes = [*_not_scored(runs), *failed_notes(each_doctor(against or ())[2])]
     asked = [("--diagnose", one) for one in chosen_by(diagnosing)] + [("--mcq", one) for one in chosen_by(answering)]
     by_rules = [*offline_notes(runs), *asked_of_rules(*asked)]
     played = mcq is None  # a choice from the record needs no dialogue

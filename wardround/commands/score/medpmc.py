@@ -111,7 +111,7 @@ def medpmc(
     people = judgements_of(human, own.files)
     cases, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
-    notes = failed_notes(runs)
+    notes = failed_notes([*runs, *each_doctor(against or ())[2]])
     if against:
         tables.append(own.minus(scored(against), notes))
     if mode == "sound":
