@@ -162,7 +162,7 @@ def aie(
     if mode == "sound":
         tables.append(_distinct_by_length_table(dialogues))
     if answering and "DIAGNOSIS" in samples:
-        tables.append(formats_compared(from_records.answered, samples["DIAGNOSIS"]))
+        tables.append(formats_compared(from_records.samples, samples["DIAGNOSIS"]))
 
     bounds = _bounds(path_of, runs, samples_by_doctor)
     if language or mode == "paper":

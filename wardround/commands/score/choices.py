@@ -168,7 +168,7 @@ class FromRecords:
 
 
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
-    """Compare the two formats, over the cases that have an answer in both, paired by case."""
+    """Compare the two formats, paired by case: what has no answer counts as wrong in both, or is in neither."""
     title = "Multiple choice minus interactive, paired by case"
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title, "formats")
 

@@ -229,6 +229,25 @@ def test_who_chooses_a_diagnosis_reads_who_said_what(tmp_path: Path, monkeypatch
     assert read[0].startswith(f"医生：{said['doctor']}\n患者：{said['patient']}\n医生：")
 
 
+@pytest.mark.parametrize(("unasked", "difference"), [("record", -50.0), ("dialogue", 50.0)])
+def test_no_answer_is_wrong_in_the_difference_of_the_formats_whichever_lacks_it(
+    unasked: str, difference: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def choose(questions: Sequence[Question], settings: ModelSettings) -> Answered:
+        failed = {"2": "unreachable"} if unasked == "record" else {}
+        return Answered({question.case: "A" for question in questions if question.case not in failed}, failed)
+
+    monkeypatch.setattr(choices, "answer_questions", choose)
+    records = [
+        aie_data("I cough.", turn("O", "Hello", "I cough."), id=number, diagnosis=letter)
+        for number, letter in enumerate(["A", "no idea" if unasked == "dialogue" else "A"], start=1)
+    ]
+    out = tmp_path / "out.json"
+    run("aie", write(tmp_path / "t.json", records), "--mcq", "offline", "--json", out)
+    found = scores(out)["formats"]["DIAGNOSIS"]
+    assert (found["mean"], found["n"]) == (difference, 2)
+
+
 @pytest.mark.slow
 def test_formats_are_set_beside_each_other_by_examination_and_coverage_beside_diagnosis(tmp_path: Path) -> None:
     records = [
