@@ -16,7 +16,7 @@ from urllib.parse import quote
 from llm.role import is_judging
 from llm.specs import WITHOUT_MODEL
 from wardround.analysis.floors import floors_of
-from wardround.analysis.notes import FAILED_AS_WRONG
+from wardround.analysis.notes import FAILED_AS_WRONG, uncounted_notes
 from wardround.analysis.paired import spare_columns
 from wardround.analysis.summary import count_unscored
 from wardround.report.case_sections import CaseSection, case_section, in_brief
@@ -121,7 +121,7 @@ def environment(*folders: Path) -> "Environment":
     environment.tests["judging"] = is_judging
     environment.globals |= {
         "css": Markup(_read("page.css")), "js": Markup(_read("page.js")), "policy": policy(),
-        "without_model": sorted(WITHOUT_MODEL),
+        "without_model": sorted(WITHOUT_MODEL), "uncounted_notes": uncounted_notes,
     }  # fmt: skip
     return environment
 

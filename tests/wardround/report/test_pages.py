@@ -235,6 +235,15 @@ def test_a_run_in_which_cases_failed_shows_the_mean_that_counts_them_as_wrong_be
     assert "Failed as wrong" not in page_of(write_run(tmp_path / "all", [graded("a", 4.0)], suite="mvme"))
 
 
+@pytest.mark.parametrize("uncounted", [0, 2])
+def test_a_cost_that_lacks_calls_whose_tokens_no_server_reported_is_called_too_low(
+    uncounted: int, tmp_path: Path
+) -> None:
+    page = page_of(write_run(tmp_path / "run", [graded("a", calls=3, uncounted=uncounted, cost=0.0)]))
+    said = "0.0000 US dollars. No token usage was reported for 2 calls: tokens and cost are too low."
+    assert (said in page) is bool(uncounted)
+
+
 def test_the_directors_analysis_stands_beside_the_grade_of_each_part(tmp_path: Path) -> None:
     part = {"analysis": "The <b>name</b> is another.", "option": "D"}
     grades = {"symptoms": None, "examinations": None, "diagnosis": part, "basis": None, "treatment": None}

@@ -296,3 +296,9 @@ def test_texts_with_too_many_equal_words_are_compared_by_lines_or_as_a_whole() -
     one, other = "一" * 6_000, "一" * 5_999 + "二"
     assert differing(one, other) == ([(one, True)], [(other, True)])
     assert differing(f"{one}\na b\n", f"{one}\na c\n")[0] == [(f"{one}\n", False), ("a b\n", True)]
+
+
+def test_a_cost_that_lacks_calls_whose_tokens_no_server_reported_is_called_too_low(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [graded(CASE, calls=3, uncounted=2, cost=0.0)])
+    with serving(Viewer(Shelf([tmp_path]))) as server:
+        assert "0.0000 US dollars. No token usage was reported for 2 calls" in shown(server, "?run=run")
