@@ -1,7 +1,7 @@
 """The course of consultations: actions by turn, scores by length, and the languages spoken (AIE, Figures 6c and 6d)."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cases.text.words import language_of
@@ -38,13 +38,12 @@ def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
             by_turn.setdefault(number, Counter())[turn.state] += 1
     return [
         TurnShares(number, counts.total(), {action: count / counts.total() for action, count in counts.items()})
-        for number, counts in sorted(by_turn.items())
+        for number, counts in by_turn.items()
     ]
 
 
-def by_length(transcripts: Iterable[AieTranscript], definition: Definition = "sound") -> list[LengthScores]:
+def by_length(transcripts: Sequence[AieTranscript], definition: Definition = "sound") -> list[LengthScores]:
     """Return coverage and diagnosis by number of turns (AIE, figure 6d); no diagnosis if none was asked for."""
-    transcripts = list(transcripts)
     asked = any(transcript.diagnosis for transcript in transcripts)
     language = data_set_language(transcripts)
     groups: dict[int, list[AieTranscript]] = {}

@@ -8,7 +8,8 @@ from tests.scoring.transcripts_of_ours import ENGLISH, aie, turn
 def test_shares_are_of_the_dialogues_that_get_to_a_turn() -> None:
     long = aie("x", turn("O", "a"), turn("A-B", "b"), turn("E", "c"))
     short = aie("x", turn("O", "a"), turn("B-B", "b"))
-    assert action_shares([long, short]) == [
+    untracked = aie("x", turn("", "a"), turn("E", "b"))
+    assert action_shares([long, untracked, short]) == [
         (1, 2, {"O": 1.0}),
         (2, 2, {"A-B": 0.5, "B-B": 0.5}),
         (3, 1, {"E": 1.0}),
