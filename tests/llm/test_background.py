@@ -1,4 +1,5 @@
 import asyncio
+import inspect
 import os
 import signal
 import sys
@@ -41,17 +42,21 @@ def test_ctrl_c_cancels_the_work_which_ends_what_it_must() -> None:
 
 
 def test_work_that_is_interrupted_before_its_first_step_does_not_keep_the_caller(monkeypatch: Any) -> None:
+    busy, work = threading.Event(), asyncio.sleep(3600)
+
     def interrupted(*_: Any, **__: Any) -> Any:
-        monkeypatch.undo()
+        monkeypatch.setattr(background, "wait", released)
         raise KeyboardInterrupt
 
-    async def work() -> None:
-        await asyncio.sleep(3600)
+    def released(outcomes: Any) -> None:
+        busy.set()
+        assert wait(outcomes, timeout=10).done
 
-    run_in_background(asyncio.sleep(0))
+    background._background_loop(0).call_soon_threadsafe(busy.wait)
     monkeypatch.setattr(background, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_in_background(work())
+        run_in_background(work)
+    assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
 
 
 def test_connections_of_one_call_serve_the_next() -> None:
@@ -66,10 +71,10 @@ def test_connections_of_one_call_serve_the_next() -> None:
 
 
 def test_a_call_within_the_work_of_another_has_a_loop_of_its_own() -> None:
-    async def work() -> int:
-        return run_in_background(asyncio.sleep(0, 7))
+    async def work(within: int) -> int:
+        return run_in_background(work(within - 1)) if within else 7
 
-    assert run_in_background(work()) == 7
+    assert run_in_background(work(2)) == 7
 
 
 def test_what_the_work_raises_and_returns_reaches_the_caller() -> None:
