@@ -53,7 +53,7 @@ class _OwnContext(GraphContext):
         cls = type(self)
         if cls.asks is None or set(self.models) <= {"default"}:
             return self
-        known = {key for key in cls.asks(self.whole) if not is_judging(key)}
+        known = set(cls.asks(self.whole))
         for key in self.models:
             if key != "default" and key not in known and key not in cls._judges():
                 close = known if "." in key else {name for name in known if "." not in name}

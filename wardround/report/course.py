@@ -99,7 +99,7 @@ def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said
         ]
     if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
         names = {PHYSICIAN: "physician", PATIENT: "patient"}
-        return [Said(names.get(turn.role, turn.role), turn.content) for turn in answers.reconstructed.spoken]
+        return [Said(names[turn.role], turn.content) for turn in answers.reconstructed.spoken]
     return list(_said_in_calls(trace()))
 
 
