@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cases import Case
 from cases.notes import Note, note_of
-from cases.vocabulary import label
+from cases.vocabulary import label, labels
 from scoring.consultation import reference_parts
 from scoring.mvme.grades import LOWEST, SCORES
 from wardround.config.experiment import ConfigurationError
@@ -48,7 +48,7 @@ class Item:
         if isinstance(self.case, Note):
             return {"diagnosis": "\n".join(self.case.diseases)}
         parts = reference_parts(self.case)
-        listed = "\n".join(label(name, self.case.language) for name in self.case.key.treatment_items)
+        listed = "\n".join(labels(self.case.key.treatment_items, self.case.language))
         return {"diagnosis": parts.diagnosis, "basis": parts.basis, "treatment": parts.treatment or listed}
 
     @property

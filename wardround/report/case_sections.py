@@ -7,7 +7,7 @@ from typing import Any
 
 from cases import Case
 from cases.pictures import own_picture
-from cases.vocabulary import Language, labels
+from cases.vocabulary import Language, label, labels
 from llm.trace import RECALLED, Call, Event, Trace, kept_at
 from nodes.state.collaboration import Collaboration
 from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
@@ -160,8 +160,11 @@ def pairs_of(answers: RunAnswers | None, case: Case | None, language: Language =
     def listed(items: Any) -> str:
         return "\n".join(labels(items or (), language))
 
+    def department(of: Any) -> str:
+        return label(of.department or "", language) if of else ""
+
     return {
-        "referral_level1": (listed(referral and [referral.department]), listed(key and [key.department or ""])),
+        "referral_level1": (department(referral), department(key)),
         "referral_level2": (listed(referral and referral.sub_departments), listed(key and key.sub_departments)),
         "history_taking": (listed(answers.orders), listed(key and key.examination_items)),
         "examination": (_named_texts(answers.reports), _named_texts(key and key.imaging_reports)),

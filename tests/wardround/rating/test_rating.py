@@ -112,6 +112,13 @@ def test_the_page_shows_dialogue_report_and_case_and_tells_nothing_of_the_run(tm
             assert all("Where does it hurt?" in page and "How long has it hurt?" in page for page in pages)
 
 
+def test_the_treatment_of_a_chinese_case_is_an_operation_and_no_department() -> None:
+    chinese = next(case for case in load_cases() if case.language == "zh")
+    key = chinese.key.model_copy(update={"treatment_items": ["Surgery", "Medication"], "treatment_course": ""})
+    item = Item(("one", "", "a", 0), chinese.model_copy(update={"key": key}), ())
+    assert item.key_parts["treatment"] == "手术\n药物治疗"
+
+
 def test_the_pictures_of_a_chinese_case_have_chinese_titles() -> None:
     image = next(found for case in load_cases() for found in case.examinations.images)
     image = image.model_copy(update={"item": "Ultrasound", "file": "a.png"})
