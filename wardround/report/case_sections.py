@@ -103,7 +103,7 @@ def _handed_over_pictures(case: Case | None, handed_over: Collection[str]) -> di
 
 def _analyses(calls: Sequence[Call]) -> dict[str, str]:
     """Return the judges' analysis of each part: the director's (AI Hospital, Figure 5), and the claims' verdicts."""
-    answers_by_role = {call.role: call.answer for call in calls if call.error is None and isinstance(call.answer, dict)}
+    answers_by_role = {call.role: call.answer for call in calls if isinstance(call.answer, dict)}
     grades = answers_by_role.get(director.name, {})
     analyses = {part: str(grade["analysis"]) for part, grade in grades.items() if isinstance(grade, dict)}
     if why := answers_by_role.get(misdiagnosis_judge.name):
@@ -116,7 +116,7 @@ def _analyses(calls: Sequence[Call]) -> dict[str, str]:
 def _claims(calls: Sequence[Call]) -> Iterator[str]:
     """Yield each claim of the references with its verdict and the reason (MedChain, Figure 7)."""
     for call in calls:
-        if call.role == claim_judge.name and call.error is None and isinstance(call.answer, dict):
+        if call.role == claim_judge.name and isinstance(call.answer, dict):
             for one in call.answer.get("verdicts", ()):
                 reason = f" ({one['reason']})" if one["reason"] else ""
                 yield f"{'+' if one['supported'] else '-'} {one['claim']}{reason}"

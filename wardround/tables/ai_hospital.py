@@ -195,7 +195,7 @@ def build_error_types(runs: Sequence[RecordedRun]) -> list[Table]:
 def error_type(run: RecordedRun, result: Result) -> str | None:
     """Return the error type that the judge gave when the case was scored; None if not asked, or without an answer."""
     for call in reversed(run.trace(result).calls):
-        if call.role == misdiagnosis_judge.name and call.error is None and isinstance(call.answer, dict):
+        if call.role == misdiagnosis_judge.name and isinstance(call.answer, dict):
             return str(call.answer["type"])
     return None
 
