@@ -23,7 +23,7 @@ from wardround.store.result import Result
 
 Level = Literal["runs", "cases", "turns", "calls", "verdicts"]
 Row = Mapping[str, Any]
-_TEXTS_OF_RUNS = {"run", "graph", "suite", "data", "models", "configuration", "version", "commit"}
+_TEXTS_OF_RUNS = {"version", "commit"}  # that a run may lack; other columns that a run lacks are numbers
 # Columns of a case, as in its result.
 _FACTS = {"termination", "seconds", "calls", "error"}
 _ROUND = re.compile(r"/round(\d+)(?:/|$)")

@@ -46,6 +46,8 @@ def test_the_row_of_a_run_says_what_was_run_on_what_by_which_version(tmp_path: P
     manifest = json.loads((run / "manifest.json").read_text("utf-8"))
     assert (row["data"], row["seed"], row["version"]) == ("builtin", 7, manifest["versions"]["wardround"])
     assert json.loads(row["configuration"]) == manifest["configuration"]
+    (run / "manifest.json").write_text(json.dumps({**manifest, "git": None}), "utf-8")
+    assert to_dataframe(run, "runs")["commit"].dtype == "str", "of code from no repository"
 
 
 def test_what_was_diagnosed_stands_beside_how_it_was_scored(tmp_path: Path) -> None:
