@@ -1,6 +1,7 @@
 """Runs in the formats of other tools: read back by those tools where they are installed."""
 
 import json
+import os
 import resource
 import sys
 import threading
@@ -25,6 +26,7 @@ from wardround.commands.export import _write_lines
 from wardround.config.experiment import ConfigurationError, Data
 from wardround.exports.inspect_log import _doctor as doctor_of
 from wardround.exports.inspect_log import _model as in_inspect
+from wardround.exports.mlflow_runs import _first_and_last as first_and_last
 from wardround.exports.mlflow_runs import named
 from wardround.store import recorded_run
 from wardround.store.manifest import this_program
@@ -195,7 +197,14 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     assert asked.output.usage.input_tokens == 7 and asked.timestamp.timestamp() == 10.0
     director = next(event for event in first.events if getattr(event, "role", "") == "mvme_director")
     assert director.output.usage is None, "the server reported no tokens"
-    assert first.role_usage.keys() == {"doctor", "patient"}
+    assert first.role_usage.keys() == {"doctor", "patient"} and read.stats.role_usage["doctor"].total_tokens == 7
+    assert (first.epoch, first.started_at[17:19], first.completed_at[17:19], asked.retries) == (1, "10", "14", 0)
+    assert [(event.event, event.working_start) for event in first.events if event.event != "model"] == [
+        *(("span_begin", 0.0), ("span_end", 2.0), ("span_begin", 2.0)),
+        *(("span_end", 3.0), ("span_begin", 3.0), ("span_end", 4.0)),
+    ]
+    counted = {score.name: (score.scored_samples, score.unscored_samples) for score in read.results.scores}
+    assert counted["symptoms"] == (1, 0) and counted["diagnosis"] == (0, 1)
     assert second.error.message == "unparseable_answer: not JSON" and not second.scores
     assert read.eval.model == "openai/m" and {*read.stats.model_usage} == {"openai/m", "none/offline"}
     made_by = json.loads((run / "manifest.json").read_text("utf-8"))
@@ -229,6 +238,7 @@ def test_no_run_and_no_case_is_lost_in_inspects_logs_for_its_name(tmp_path: Path
     assert len({file.name.casefold() for file in files}) == len(names)
     read = [{sample.id for sample in log.read_eval_log(str(file)).samples} for file in files]
     assert all(ids > {"x", "nul␀x"} for ids in read) and set.union(*read) > {*names}
+    assert log.read_eval_log(str(files[0]), header_only=True).status == "started", "most cases have not ended"
 
 
 @pytest.mark.slow
@@ -257,6 +267,13 @@ def test_mlflow_has_each_run_once_with_settings_and_means(run: Path, tmp_path: P
     assert logged.data.metrics["symptoms"] == 2.0 and logged.data.metrics["failed"] == 1
     assert logged.data.params["graph"] == "dispute_resolution" and logged.info.status == "FINISHED"
     assert (logged.info.start_time, logged.info.end_time) == (10_000, 21_000), "not those of copied files"
+
+
+def test_a_run_without_calls_is_as_old_as_its_manifest_in_mlflow(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [])
+    os.utime(path / "manifest.json", (5, 5))
+    [run] = recorded_run.find_runs([path])
+    assert first_and_last(run) == (5000, 5000)
 
 
 def test_the_scores_of_every_suite_have_names_that_mlflow_takes() -> None:
