@@ -46,9 +46,10 @@ def test_no_graph_but_the_workflow_has_all_settings() -> None:
         ("clinical_workflow", {"report_form": "case_report"}, "belongs to 'consultation', 'dispute_resolution'"),
         ("clinical_workflow", {"already_examined": True}, "belongs to 'consultation', 'dispute_resolution'"),
         ("reconstruction", {"retrieval": False}, "'retrieval' is not a setting of the graph 'reconstruction'"),
+        ("clinical_workflow", {"patient": "medpmc", "pictures_in_dialogue": "report"}, "reveals the reference report"),
     ],
 )  # fmt: skip
-def test_a_setting_that_a_graph_would_ignore_is_refused_with_what_was_meant(
+def test_a_setting_that_a_graph_would_ignore_or_that_tells_its_key_is_refused_in_a_sentence(
     graph: str, context: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ValidationError, match=says):
