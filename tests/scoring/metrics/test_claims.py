@@ -51,6 +51,21 @@ def test_a_claim_in_other_words_is_entailed(claim: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "report", "expected"),
+    [
+        ("The ventricles, sulci, cisterns, orbits and sinuses.", "The ventricles, sulci, cisterns and orbits.", True),
+        ("The ventricles, sulci, cisterns, orbits and sinuses.", "The ventricles, sulci and cisterns.", False),
+        ("Fracture of alpha beta gamma delta.", "Fracture of alpha beta.", True),
+        ("Fracture of alpha beta gamma delta.", "Fracture of alpha.", False),
+    ],
+)
+def test_a_claim_needs_four_fifths_of_its_words_and_half_of_those_beside_a_finding(
+    claim: str, report: str, expected: bool
+) -> None:
+    assert entailed([claim], report) == [expected]
+
+
+@pytest.mark.parametrize(
     "claim",
     [
         "Small right pleural effusion",
