@@ -95,7 +95,8 @@ def give_way(view: InternView) -> Revision[Any]:
             answer = claims.set(answer, adopted)
         if part in disputed or overlap(before, adopted or before) != 1.0:
             now = list(claims.of(answer))
-            why = "unopposed" if not adopted else "few_of_us" if len(now) < len(before) else why
+            had, has = (len(diseases_of(each, view.chart.language)) for each in (before, now))
+            why = "unopposed" if not adopted else "few_of_us" if has < had else why
             reasons.append(changed(view.chart, before, now, by_facts or reason(why, view.chart), subject.stage))
     return Revision(reasoning="\n".join(reasons) or reason("unopposed", view.chart), report=answer)
 

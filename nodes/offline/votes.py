@@ -308,11 +308,14 @@ def nearest_with(proposals: Sequence[Decision], chosen: Sequence[str]) -> Decisi
 
 
 def changed(chart: Chart, own: Sequence[str], now: Sequence[str], why: str, stage: Stage | None = None) -> str:
-    """Return what a doctor takes up and gives up in a discussion, or keeps if that is nothing, and why."""
+    """Return what a doctor takes up and gives up in a discussion, or keeps if that is nothing, and why.
+
+    That a diagnosis is undetermined is neither taken up nor given up.
+    """
     before, after = {*map(folded_name, own)}, {*map(folded_name, now)}
     moves = {
-        "taken_up": [name for name in now if folded_name(name) not in before],
-        "given_up": [name for name in own if folded_name(name) not in after],
+        "taken_up": [name for name in diseases_of(now, chart.language) if folded_name(name) not in before],
+        "given_up": [name for name in diseases_of(own, chart.language) if folded_name(name) not in after],
     }
     moves = {key: names for key, names in moves.items() if names} or {"kept": list(now)}
     listed = mark("listed", chart.language)

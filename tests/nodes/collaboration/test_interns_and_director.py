@@ -13,6 +13,7 @@ from nodes.collaboration.intern import InternView, as_doctor, give_way
 from nodes.collaboration.subject import REPORT, decision_on
 from nodes.consultation.final_report import FinalReport
 from nodes.context import Context
+from nodes.offline.group_words import undetermined
 from nodes.state.chart import Presentation
 from nodes.state.collaboration import (
     Confirmation,
@@ -361,6 +362,17 @@ def test_an_intern_gives_up_a_disputed_operation_for_which_nothing_was_found() -
     revised = give_way(_with_facts(intern(3, *reports, disputed=("treatment",)), "CT: clear."))
     assert revised.report.treatment == "Medication"
     assert revised.reasoning.endswith("nothing that was found calls for it, or results deny it: Surgery")
+
+
+def test_an_open_diagnosis_is_neither_taken_up_nor_given_up() -> None:
+    """An intern "took up" that the diagnosis is undetermined, in place of a disease, as most held it."""
+    open_ = report(undetermined(CHART))
+    most_open = give_way(intern(1, report("Gout"), open_, open_, disputed=("diagnosis",)))
+    assert most_open.reasoning == "given up: Gout; most of us do not hold it"
+    most_named = give_way(intern(1, open_, report("Gout"), report("Gout"), disputed=("diagnosis",)))
+    assert most_named.reasoning == "taken up: Gout; most of us hold it"
+    still_open = give_way(intern(2, report("Gout"), open_, open_, disputed=("diagnosis",)))
+    assert still_open.reasoning.startswith("kept: Undetermined")
 
 
 def test_an_intern_says_what_is_kept_and_why() -> None:
