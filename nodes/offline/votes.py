@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from cases.registry import GivenError
 from cases.text.disease_names import folded_name
+from cases.text.statements import statements
 from cases.validation import in_a_line
 from cases.vocabulary import EXAMINATION_ITEMS, normalise
 from nodes.offline.agreement import overlap
-from nodes.offline.chart_signs import harms, urgency
+from nodes.offline.chart_signs import found_text, harms, named_in_findings, shown_in_findings, urgency
 from nodes.offline.departments import admits, without_a_reason
 from nodes.offline.diagnoses import contradicts, is_founded
 from nodes.offline.group_words import diseases_of, reason
@@ -240,14 +241,29 @@ def _looked_at(evidence: Evidence) -> str:
 
 
 def grounds(evidence: Evidence, decision: Decision) -> str:
-    """Return why the doctor of the seat decides so: how similar cases were weighed, and the nearest that had it."""
-    chart, eye = evidence.chart, evidence.eye
+    """Return why the doctor of the seat decides so: how similar cases were weighed, and the nearest that had it.
+
+    A diagnosis that a result names rests on that result, and one is undetermined where no case is near enough.
+    """
+    chart, eye, chosen = evidence.chart, evidence.eye, decision.listed()
+    is_diagnosis = evidence.stage.decision is Diagnosis
+    if is_diagnosis and (told := _result_that_names(chosen, chart)):
+        return reason("by_the_facts", chart, told)
     if not evidence.neighbours:
         return reason("no_similar_case", chart)
     sees_findings = chart.results or chart.reports or not eye.name.startswith("findings")
     weighed = reason("similar_cases", chart, eye.name if sees_findings else "complaint")
+    if is_diagnosis and not diseases_of(chosen, chart.language):
+        return weighed + reason("none_near", chart)
     ranked = replace(evidence, neighbours=[each for _, each in _ranked(evidence)])
-    return weighed + _complaint_of_precedent(ranked, decision.listed())
+    return weighed + _complaint_of_precedent(ranked, chosen)
+
+
+def _result_that_names(diagnosis: Collection[str], chart: Chart) -> str:
+    """Return the statement of a result or report that concludes or shows one of these diseases; empty if none does."""
+    names = {*named_in_findings(chart), *shown_in_findings(chart)} & {*diagnosis}
+    texts = (text for text in statements(found_text(chart)) if any(name in text for name in names))
+    return next(texts, "")
 
 
 def _complaint_of_precedent(evidence: Evidence, names: Collection[str]) -> str:

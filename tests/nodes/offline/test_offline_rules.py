@@ -112,6 +112,32 @@ def test_the_seats_look_at_the_similar_cases_each_in_its_own_way() -> None:
     assert voted(5, less_said, less_seen) == {"Surgery"}, "what is told alone"
 
 
+# Why a doctor of a group decides so.
+
+
+def diagnosed(result: str, *neighbours: Neighbour) -> tuple[list[str], str]:
+    chart = replace(CHART["diagnosis"], results={"CT": result})
+    proposal = weigh_or_give_way(
+        DiscussionView(STAGES["diagnosis"], chart, None, Options((), "en"), list(neighbours), [], 1, [])
+    )
+    return proposal.decision.names, proposal.reasoning
+
+
+def test_a_doctor_with_an_undetermined_diagnosis_says_that_no_case_is_near_enough() -> None:
+    """Three doctors explained it by "similar cases, what was found counts most"."""
+    far = Neighbour(RememberedCase(id="far", verified=True, diagnosis=["Gout"]), 0.5, told=0.1, found=0.1)
+    names, why = diagnosed("A mass.", far)
+    assert names[0].startswith("Undetermined")
+    assert why == "similar cases, what was found counts most; none is near enough and fits"
+
+
+@pytest.mark.parametrize("near", [(), (Neighbour(RememberedCase(id="a", verified=True, diagnosis=["Gout"]), 0.5),)])
+def test_a_doctor_quotes_the_result_that_names_the_disease_and_no_similar_case(near: tuple[Neighbour, ...]) -> None:
+    names, why = diagnosed("A clot on the left. The findings are consistent with pulmonary embolism.", *near)
+    assert names == ["pulmonary embolism"]
+    assert why == "it was found: “The findings are consistent with pulmonary embolism”"
+
+
 def after_the_talk(stage: str, seat: int, *proposed: dict[str, Any], neighbours: Sequence[Neighbour] = ()) -> Any:
     said = [
         Opinion(discussion_round=0, seat=number, decision=decision, reasoning="")
