@@ -29,13 +29,13 @@ from nodes.offline.group_words import is_undetermined
 from nodes.offline.interview import next_question
 from nodes.offline.places import order_of
 from nodes.offline.site_weights import needed_by_site
-from nodes.offline.votes import MAJORITY_SHARE, Evidence, orders, weights
+from nodes.offline.votes import EYES, MAJORITY_SHARE, Evidence, orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Chart, Findings, Turn, said_by
 from nodes.state.patient_side import last_words, turn_number
 from nodes.state.stage import Options, Recalled
-from nodes.workflow.stages import AUXILIARY, PHYSICAL
+from nodes.workflow.stages import AUXILIARY, PHYSICAL, Stage
 from prompts import load_words, mark
 from retrieval import Neighbour
 
@@ -81,31 +81,32 @@ class InterviewView:
     unanswered: bool = False  # whether the turn is the last one, and nobody replies to it
 
 
-_ROUTINE = ("General Examination", "Blood Test")  # suggested if there is no similar case
-
-
 def interview_in_order(view: InterviewView) -> DoctorTurn:
-    """Offline: ask the questions of a clinical interview, one per turn, then suggest examinations.
-
-    They are what similar cases had, and what the place of the complaint needs as a rule.
-    """
-    language = view.chart.presentation.language
-    words = load_words("medchain/words", language)["doctor"]
+    """Offline: ask the questions of a clinical interview, one per turn, then suggest examinations."""
+    words = load_words("medchain/words", view.chart.presentation.language)["doctor"]
     if view.questions_left > 1 and (asked := next_question(view.chart)):
         return DoctorTurn(text=asked, finished=False)
     text: str = words["farewell"]
     if view.suggest_examinations:
-        items = [
-            item
-            for stage, options in ((PHYSICAL, view.physical_options), (AUXILIARY, view.auxiliary_options))
-            for item, share in (
-                weights(Evidence(stage, view.chart, view.neighbours)) or dict.fromkeys(_ROUTINE, 1.0)
-            ).items()
-            if share >= (MAJORITY_SHARE if item in needed_by_site(stage, view.chart) else 0.5)
-            and (not options or item in options.names)
-        ]
-        text += words["suggestion"].format(order_of(items, view.chart))
+        physical = _suggested(view, PHYSICAL, view.physical_options.names or PHYSICAL_ITEMS.names)
+        auxiliary = _suggested(view, AUXILIARY, view.auxiliary_options.names or AUXILIARY_ITEMS.names)
+        text += words["suggestion"].format(order_of([*physical, *auxiliary], view.chart))
     return DoctorTurn(text=text, finished=True)
+
+
+def _suggested(view: InterviewView, stage: Stage, options: Sequence[str]) -> list[str]:
+    """Return what similar cases had, as the doctor of the seat weighs them, or its routine if there are none.
+
+    What the place of the complaint needs as a rule is suggested more readily.
+    """
+    evidence = Evidence(stage, view.chart, view.neighbours, seat=view.seat)
+    shares = weights(evidence) or dict.fromkeys(evidence.eye.routine or EYES[0].routine, 1.0)
+    needed = needed_by_site(stage, view.chart)
+    return [
+        item
+        for item, share in shares.items()
+        if share >= (MAJORITY_SHARE if item in needed else 0.5) and item in options
+    ]
 
 
 def consult_in_order(view: InterviewView) -> DoctorTurn:

@@ -299,7 +299,8 @@ def test_a_question_that_stands_twice_is_asked_once_and_further_entries_than_all
     assert [dispute.point for dispute in disputes_left] == ["Rest.", "Pills.", "Surgery."]
 
 
-def test_without_a_conflict_nobody_is_asked_and_the_merged_facts_stand() -> None:
+def test_without_a_conflict_nobody_is_asked_and_the_merged_facts_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    conflicting(monkeypatch)
     result = run()
     assert result["collaboration"].confirmations == []
     assert calls(result, place="agreed_facts") == [] and not any(

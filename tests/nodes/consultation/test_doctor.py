@@ -110,3 +110,25 @@ def test_offline_a_doctor_of_medchain_suggests_what_the_place_of_the_complaint_n
     )
     view = replace(VIEW, chart=chart, questions_left=1, suggest_examinations=True, neighbours=[Neighbour(other, 0.5)])
     assert suggested in interview_in_order(view).text
+
+
+def asked_to_suggest(seat: int, *neighbours: Neighbour) -> str:
+    chart = replace(CHART, language="en", presentation=Presentation(language="en", chief_complaint="I feel tired."))
+    view = replace(VIEW, chart=chart, questions_left=1, suggest_examinations=True, neighbours=neighbours, seat=seat)
+    return interview_in_order(view).text.partition("I suggest: ")[2]
+
+
+def test_offline_interns_suggest_examinations_each_by_the_cases_that_it_looks_at() -> None:
+    """All interns of a patient without an examiner ordered alike."""
+    tests = ({"Blood Test": "-", "Urine Test": "-"}, *({"Blood Test": "-"},) * 4)
+    cases = [
+        Neighbour(RememberedCase(id=str(place), verified=True, auxiliary_examination=each), 0.5, told=0.5 - place / 100)
+        for place, each in enumerate(tests)
+    ]
+    assert "Urine Test" in asked_to_suggest(3, *cases), "the nearest case alone"
+    assert "Urine Test" not in asked_to_suggest(1, *cases) + asked_to_suggest(0, *cases)
+    assert "Abdominal Examination" in asked_to_suggest(2) and "Abdominal Examination" not in asked_to_suggest(1)
+
+
+def test_offline_a_doctor_to_whom_no_examinations_are_listed_suggests_each_once() -> None:
+    assert asked_to_suggest(0) == "General Examination; Blood Test"
