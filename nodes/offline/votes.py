@@ -4,7 +4,7 @@ Each rule reads the chart and the recalled cases, including those that no prompt
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from pydantic import ValidationError
@@ -13,7 +13,7 @@ from cases.registry import GivenError
 from cases.text.disease_names import folded_name
 from cases.text.statements import statements
 from cases.validation import in_a_line
-from cases.vocabulary import EXAMINATION_ITEMS, normalise
+from cases.vocabulary import EXAMINATION_ITEMS, labels, normalise
 from nodes.offline.agreement import overlap
 from nodes.offline.chart_signs import found_text, harms, named_in_findings, shown_in_findings, urgency
 from nodes.offline.departments import admits, without_a_reason
@@ -25,7 +25,7 @@ from nodes.offline.treatments import called_for_by_signs, untreated_without_a_di
 from nodes.offline.whole_picture import FOUND
 from nodes.state.chart import Chart
 from nodes.state.decisions import AuxiliaryOrders, Decision, Diagnosis, Report, SubDepartments, Treatment, Triage
-from nodes.workflow.stages import Stage
+from nodes.workflow.stages import STAGES, Stage
 from prompts import mark
 from retrieval import Neighbour, RememberedCase
 
@@ -255,8 +255,7 @@ def grounds(evidence: Evidence, decision: Decision) -> str:
     weighed = reason("similar_cases", chart, eye.name if sees_findings else "complaint")
     if is_diagnosis and not diseases_of(chosen, chart.language):
         return weighed + reason("none_near", chart)
-    ranked = replace(evidence, neighbours=[each for _, each in _ranked(evidence)])
-    return weighed + _complaint_of_precedent(ranked, chosen)
+    return weighed + _case_that_had(evidence, chosen)
 
 
 def _result_that_names(diagnosis: Collection[str], chart: Chart) -> str:
@@ -266,13 +265,22 @@ def _result_that_names(diagnosis: Collection[str], chart: Chart) -> str:
     return next(texts, "")
 
 
-def _complaint_of_precedent(evidence: Evidence, names: Collection[str]) -> str:
-    """Return the complaint of the first case that had any of this, in the patient's language if there is one."""
+def _case_that_had(evidence: Evidence, names: Collection[str], part: str = "") -> str:
+    """Return the complaint of the nearest case that had any of this, in the patient's language if there is one.
+
+    For the physician of a later part of the course, also what that case had there.
+    """
     chart, wanted = evidence.chart, {*map(normalise, names)}
-    had = [each.case for each in evidence.neighbours if wanted & {*map(normalise, evidence.precedent(each.case))}]
+    ranked = (each.case for _, each in _ranked(evidence) if each.case.chief_complaint)
+    had = [case for case in ranked if wanted & {*map(normalise, evidence.precedent(case))}]
     had.sort(key=lambda case: case.language != chart.presentation.language)
-    complaint = next((case.chief_complaint for case in had if case.chief_complaint), "")
-    return reason("as_in", chart, complaint.rstrip(".。")) if complaint else ""
+    if not had:
+        return ""
+    complaint = had[0].chief_complaint.rstrip(".。")
+    there = [name for stage in STAGES.values() if stage.part == part for name in stage.precedent(had[0], None)]
+    if not there:
+        return reason("as_in", chart, complaint)
+    return reason("as_in_with", chart, complaint, mark("listed", chart.language).join(labels(there, chart.language)))
 
 
 def strongest(evidence: Evidence, shares: Mapping[str, float]) -> Decision:
@@ -298,10 +306,11 @@ def orders(evidence: Evidence) -> list[str]:
     return [item for item in options if item in chosen] or [item for item in options if item in EYES[0].routine]
 
 
-def objection(evidence: Evidence, decided: Collection[str], wanted: Decision) -> str:
+def objection(evidence: Evidence, decided: Collection[str], wanted: Decision, judge: str = "") -> str:
     """Return what a decision lacks of what similar cases had, the nearest that had it, and what few of them had.
 
-    That a diagnosis is undetermined is neither missed nor objected to.
+    That a diagnosis is undetermined is neither missed nor objected to. The physician of a later part, who judges, names
+    of the nearest case also what it had there.
     """
     stage, chart = evidence.stage, evidence.chart
     named = {normalise(name) for name in decided}
@@ -312,7 +321,7 @@ def objection(evidence: Evidence, decided: Collection[str], wanted: Decision) ->
     def told(key: str, names: Sequence[str]) -> str:
         return reason(key, chart, mark("listed", chart.language).join(stage.labelled(names, chart.language)))
 
-    parts = [told("lacking", lacking) + _complaint_of_precedent(evidence, lacking)] if lacking else []
+    parts = [told("lacking", lacking) + _case_that_had(evidence, lacking, judge)] if lacking else []
     return mark("series", chart.language).join([*parts, *([told("unusual", unusual)] if unusual else [])])
 
 

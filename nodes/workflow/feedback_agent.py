@@ -30,7 +30,7 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     """Offline: object if the decision shares less than half with what most similar cases had.
 
     Accept what no similar case is at hand for, a diagnosis that a result names outright, and any report, since similar
-    cases have other pictures.
+    cases have other pictures. Each physician names of the nearest case what it had in the own part of the course.
     """
     decision, evidence = view.decision, view.evidence()
     if isinstance(decision, Report) or not view.neighbours:
@@ -43,7 +43,8 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     expected = votes.strongest(evidence, shares)
     if agreement(decision, expected) >= 0.5:
         return Verdict(accepted=True, reason="")
-    return Verdict(accepted=False, reason=votes.objection(evidence, sorted(decision.choices()), expected))
+    reason = votes.objection(evidence, sorted(decision.choices()), expected, view.judge)
+    return Verdict(accepted=False, reason=reason)
 
 
 feedback_agent = Role(

@@ -51,6 +51,39 @@ def test_an_objection_names_what_is_missing_with_a_case_that_had_it_and_what_few
     )
 
 
+def test_each_later_physician_names_of_the_nearest_case_what_it_had_in_the_own_part() -> None:
+    """The physicians of four later parts objected in the same words."""
+    case = RememberedCase(
+        id="gout",
+        verified=True,
+        chief_complaint="My toe hurts.",
+        department="Internal Medicine",
+        physical_examination={"General Examination": "-"},
+        auxiliary_examination={"X-ray": "-"},
+        diagnosis=["Gout"],
+        treatment_items=["Medication"],
+    )
+    view = JudgeView(
+        stage=STAGES["referral.level1"],
+        chart=read_chart(findings(), "referral.level1", None),  # type: ignore[arg-type]
+        image_class=None,
+        options=Options(DEPARTMENTS.names, "en"),
+        neighbours=[Neighbour(case, 0.9)],
+        file=[],
+        judge="",
+        decision=Triage(urgency="routine", department="Dentistry"),
+        reply="",
+    )
+    told = [
+        accept_unless_neighbours_disagree(replace(view, judge=judge)).reason
+        for judge in ("history_taking", "examination", "diagnosis", "treatment")
+    ]
+    missing = "missing here, and done or held in similar cases: Internal Medicine (nearest: “My toe hurts”"
+    few = "; in few similar cases: Dentistry"
+    withs = (", with: General Examination, X-ray", "", ", with: Gout", ", with: Medication")
+    assert told == [f"{missing}{its}){few}" for its in withs]
+
+
 def test_who_is_shown_no_similar_case_has_nothing_to_object_with() -> None:
     """After a strategy of experts, each later physician objected to a department five times, for the place alone."""
     chart = read_chart(findings(), "referral.level1", None)  # type: ignore[arg-type]
