@@ -33,17 +33,26 @@ def keep(*files: Path) -> None:
         refuse(f"{present} already exists and may hold decisions of a person; move it, or name another file with -o")
 
 
+def check_unasked(option: str, cache: Path | None, settings: "Sequence[str] | None") -> None:
+    """Refuse options on how a model is asked, if none is named."""
+    if cache is not None:
+        refuse(f"--cache needs {option}, whose answers it keeps; add it, or leave --cache out")
+    if settings:
+        refuse(f"--set needs {option}, whose model it sets; add it, or leave --set out")
+
+
 def ask_about(
     cases: "list[Case]",
     who: tuple[str, str],
     spec: str,
     cache: Path | None,
+    settings: "Sequence[str] | None",
     question: "Callable[[Case, ModelSettings], Awaitable[Found]]",
 ) -> "Asked[Case, Found]":
     """Ask a model about each case; exits if the model is a person.
 
     ``who`` gives the option that names the model, and the role in which it answers. Answers are cached in ``cache``, so
-    that none is paid for twice.
+    that none is paid for twice. ``settings`` say how the model is asked, as ``KEY=VALUE``.
     """
     from pydantic import ValidationError
 
@@ -51,18 +60,22 @@ def ask_about(
     from llm import ModelSettings
     from llm.specs import HUMAN, check_models
     from scoring.asking import ask_each
+    from wardround.analysis.rescoring import judged_with, settings_of_judges
+    from wardround.config.command_line import parse_call_settings
     from wardround.run.own_loop import run_alone
 
     option, role = who
     if spec == HUMAN:
         refuse(f"{option} {HUMAN}: a person cannot answer here; name a model")
-    check_models({role: spec})
+    with judged_with(parse_call_settings(settings or ())):
+        given = settings_of_judges({role: spec})
+    check_models({role: spec}, given["model"])
     try:
-        settings = ModelSettings(models={role: spec}, cache=str(cache) if cache else None)
+        asked_with = ModelSettings.model_validate({**given, **({"cache": str(cache)} if cache else {})})
     except ValidationError as error:
         refuse(f"--{in_a_line(error)}")
-    settings.check_folders()
-    return run_alone(ask_each, cases, lambda case: question(case, settings))
+    asked_with.check_folders()
+    return run_alone(ask_each, cases, lambda case: question(case, asked_with))
 
 
 def refuse_file(file: str, problems: "Sequence[Problem]") -> NoReturn:

@@ -5,20 +5,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import ask_about, keep, read
+from wardround.commands.case_files import ask_about, check_unasked, keep, read
 from wardround.commands.exit_codes import SOME_FAILED, refuse
-from wardround.commands.options import Cache, CaseIds, a_file, check_file
+from wardround.commands.options import Cache, CallSettings, CaseIds, a_file, check_file
 from wardround.printing import counted, echo, first_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cases import Case
 
 
-def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None, out: Path) -> "tuple[list[Case], int]":
+def with_items_read(
+    cases: "list[Case]", reader: str | None, cache: Path | None, settings: "Sequence[str] | None", out: Path
+) -> "tuple[list[Case], int]":
     """Have a model read items in cases, and write the checklist; return the cases and how many got no answer."""
     if reader is None:
-        if cache is not None:
-            refuse("--cache needs --reader, whose answers it keeps; add it, or leave --cache out")
+        check_unasked("--reader", cache, settings)
         return cases, 0
     from llm.specs import OFFLINE, ModelSpec
     from nodes.workflow.item_reader import read_items
@@ -29,7 +32,7 @@ def with_items_read(cases: "list[Case]", reader: str | None, cache: Path | None,
     keep(checklist)
     check_file(out)  # before the reader is paid
     with_open_parts = [case for case in cases if open_parts(case)]
-    asked = ask_about(with_open_parts, ("--reader", "item_reader"), reader, cache, read_items)
+    asked = ask_about(with_open_parts, ("--reader", "item_reader"), reader, cache, settings, read_items)
     found = {case.id: items for case, items in asked.answers}
     name = "rule" if reader == OFFLINE else ModelSpec.parse(reader).name
     read_cases, lines = [], []
@@ -93,6 +96,7 @@ def draft_tests(
     ] = None,
     case_ids: CaseIds = None,
     cache: Cache = None,
+    settings: CallSettings = None,
 ) -> None:
     """Draft tests of patient simulators in AIE's format.
 
@@ -113,7 +117,7 @@ def draft_tests(
     keep(out, checklist)
     cases = read(source, case_ids)[:limit]
     asked = ask_about(
-        cases, ("--writer", "test_writer"), writer, cache, lambda case, settings: draft(case, settings, rounds)
+        cases, ("--writer", "test_writer"), writer, cache, settings, lambda case, model: draft(case, model, rounds)
     )
     for case, reason in asked.failures:
         echo(f"{case.id}: not drafted ({reason})", err=True)

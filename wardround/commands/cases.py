@@ -8,7 +8,7 @@ import typer
 from wardround.commands.case_files import read, refuse_file, report
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
-from wardround.commands.options import Cache, CaseIds
+from wardround.commands.options import Cache, CallSettings, CaseIds
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.rate import rate_cases
 from wardround.printing import counted, echo, first_of
@@ -54,6 +54,7 @@ def import_(
         ),
     ] = None,
     cache: Cache = None,
+    settings: CallSettings = None,
     licence: Annotated[
         str, typer.Option(metavar="TEXT", help="Licence of the source, for the provenance of each case.")
     ] = "",
@@ -86,7 +87,7 @@ def import_(
         complete = [
             case.model_copy(update={"provenance": case.provenance.model_copy(update=terms)}) for case in complete
         ]
-    complete, unread = with_items_read(complete, reader, cache, out)
+    complete, unread = with_items_read(complete, reader, cache, settings, out)
     save_cases(complete, out)
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
     left_out = f", {len(lacking)} left out as incomplete" if required else ""

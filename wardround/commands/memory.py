@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wardround.commands.case_files import ask_about
+from wardround.commands.case_files import ask_about, check_unasked
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
-from wardround.commands.options import Cache, check_folder
+from wardround.commands.options import Cache, CallSettings, check_folder
 from wardround.printing import counted, echo
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def build(
         typer.Option(metavar="SPEC", help="Model that describes each case's symptoms.", show_default="by rule"),
     ] = None,
     cache: Cache = None,
+    settings: CallSettings = None,
 ) -> None:
     """Build a memory from the train and validation cases of a file.
 
@@ -65,7 +66,7 @@ def build(
     if not cases:
         refuse(f"{source}: no case of split {' or '.join(splits)}")
     warn_of_languages(embedding, {case.language for case in cases})
-    keys, unanswered = _describe_cases(cases, refiner, cache)
+    keys, unanswered = _describe_cases(cases, refiner, cache, settings)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=len(cases))
         memory = build_memory(cases, out, embedding, lambda done, _: bar.update(task, completed=done), keys)
@@ -77,12 +78,11 @@ def build(
 
 
 def _describe_cases(
-    cases: "list[Case]", refiner: str | None, cache: Path | None
+    cases: "list[Case]", refiner: str | None, cache: Path | None, settings: list[str] | None
 ) -> "tuple[dict[str, str], list[tuple[Case, str]]]":
     """Return the refiner's descriptions by case, and its failures; nothing without a refiner."""
     if refiner is None:
-        if cache is not None:
-            refuse("--cache needs --refiner, whose answers it keeps; add it, or leave --cache out")
+        check_unasked("--refiner", cache, settings)
         return {}, []
     from nodes.workflow.case_retrieval import described, recorded_words
 
@@ -91,7 +91,8 @@ def _describe_cases(
         ("--refiner", "refiner"),
         refiner,
         cache,
-        lambda case, settings: described(recorded_words(case), settings, f"memory/{case.id}"),
+        settings,
+        lambda case, model: described(recorded_words(case), model, f"memory/{case.id}"),
     )
     return {case.id: symptoms for case, symptoms in asked.answers}, asked.failures
 

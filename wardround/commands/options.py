@@ -108,6 +108,15 @@ Cache = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Cache the model's answers in this file, so that none is paid for twice."),
 ]
+CallSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set how models are asked, such as timeout=600, max_tokens=800, cache=FILE or model.NAME.KEY=VALUE, for a "
+        "model with parameters of its own; may be repeated.",
+    ),
+]
 Judgements = Annotated[
     Path | None,
     typer.Option(

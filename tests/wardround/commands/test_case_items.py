@@ -3,7 +3,7 @@
 import csv
 import json
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +58,12 @@ def decide(path: Path, decision: Callable[[dict[str, str]], str], *added: Mappin
         writer.writerows([*lines, *added])
 
 
-def imported(source: Path, out: Path, *answers: Mapping[str, Any]) -> tuple[Result, list[ChatRequest]]:
+def imported(
+    source: Path, out: Path, *answers: Mapping[str, Any], options: Sequence[str] = ()
+) -> tuple[Result, list[ChatRequest]]:
     with FakeServer(answer=reading(*answers)) as server:
-        done = run("import", "agentclinic", source, "-o", out, "--reader", f"openai:fake-model@{server.base_url}")
+        reader = ("--reader", f"openai:fake-model@{server.base_url}", *options)
+        done = run("import", "agentclinic", source, "-o", out, *reader)
         return done, server.requests
 
 
@@ -106,7 +109,9 @@ def test_proposals_whose_line_is_lost_are_named_and_doubled_lines_count_once(sou
 def test_a_case_that_the_reader_fails_on_keeps_what_rules_found(source: Path, tmp_path: Path) -> None:
     by_rule = tmp_path / "rule.jsonl"
     assert run("import", "agentclinic", source, "-o", by_rule).exit_code == 0
-    done, _ = imported(source, tmp_path / "out.jsonl", {"examinations": "none"})
+    options = ("--set", "repairs=0")
+    done, asked = imported(source, tmp_path / "out.jsonl", {"examinations": "none"}, options=options)
+    assert len(asked) == len(load_cases(by_rule))  # once each, as --set says
     assert done.exit_code == 1 and "items found by rule, as the reader gave no answer" in done.stderr
     assert [case.key for case in load_cases(tmp_path / "out.jsonl")] == [case.key for case in load_cases(by_rule)]
 
@@ -153,6 +158,7 @@ def test_bad_options_and_files_are_refused_before_anybody_is_asked(source: Path,
         (("--reader", "human"), "a person cannot answer here"),
         (("--reader", "openay:x"), "openay"),
         (("--cache", tmp_path / "cache"), "--cache needs --reader"),
+        (("--set", "repairs=0"), "--set needs --reader"),
         (("--reader", "openai:x", "-o", tmp_path), "is a directory"),
         (("--reader", "openai:x", "-o", source / "out.jsonl"), "file exists where a folder is needed"),
         (("--reader", "openai:x", "-o", source), "is an input file"),

@@ -125,5 +125,7 @@ def test_bad_options_are_refused_and_an_unfinished_case_is_named(cases: Path, tm
         refused = run("cases", "draft-tests", cases, "-o", out, *arguments)
         assert refused.exit_code == 2 and reason in refused.output and not out.exists()
     with FakeServer(answer=lambda request: {"nonsense": 1}) as server:
-        done = run("cases", "draft-tests", cases, "-o", out, "--writer", f"openai:fake-model@{server.base_url}")
+        spec = f"openai:fake-model@{server.base_url}"
+        done = run("cases", "draft-tests", cases, "-o", out, "--writer", spec, "--set", "repairs=0")
+        assert len(server.requests) == 1  # as --set says
     assert done.exit_code == 1 and "stone: not drafted (unparseable_answer" in done.output and not out.exists()

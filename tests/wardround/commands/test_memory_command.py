@@ -108,10 +108,21 @@ def test_a_case_that_the_refiner_does_not_answer_for_is_described_by_rule_and_na
     assert run("query", "Flank pain", "--memory", tmp_path / "memory").stdout.startswith("stone  similarity 1.000\n")
 
 
+def test_a_refiner_is_asked_as_set_says(tmp_path: Path, file: Path) -> None:
+    with FakeServer(answer=lambda _: {"symptoms": "ache"}) as server:
+        build = ["build", file, "-o", tmp_path / "memory", "--refiner", "small", "--set", "max_tokens=80"]
+        spec = f"model.small.spec=openai:fake-model@{server.base_url}"
+        assert run(*build, "--set", spec, "--set", "model.small.temperature=0.5").exit_code == 0
+        assert {(one.body["max_tokens"], one.body["temperature"]) for one in server.requests} == {(80, 0.5)}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--refiner", "human"], "a person cannot answer here"),
+        (["--refiner", "small", "--set", "model.small.temperature=0"], "add --set model.small.spec=SPEC"),
+        (["--refiner", "openai:x", "--set", "feedback=off"], "does not say how a model is asked"),
+        (["--set", "max_tokens=80"], "--set needs --refiner"),
         (["--refiner", "nobody:x"], "nobody"),
         (["--cache", "answers.sqlite"], "--cache needs --refiner"),
         (["--refiner", "openai:x", "-o", f"{__file__}/memory"], "cannot be created"),

@@ -24,7 +24,7 @@ from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.notes import few_cases_note, said_by_rules, used, used_notes
 from wardround.analysis.rescoring import judged_with
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
-from wardround.commands.options import JsonNumbers
+from wardround.commands.options import CallSettings, JsonNumbers
 from wardround.config.command_line import parse_call_settings
 from wardround.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
@@ -43,15 +43,6 @@ ModeOption = Annotated[
 
 
 _ASKING = {"judge", "models", "mcq", "diagnose"}  # parameters of scoring functions that name a model
-CallSettings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Set how models are asked, such as timeout=600, max_tokens=800, cache=FILE or model.NAME.KEY=VALUE, for a "
-        "model with parameters of its own; may be repeated.",
-    ),
-]
 
 
 @dataclass(frozen=True)
