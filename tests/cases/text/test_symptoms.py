@@ -29,6 +29,7 @@ ANY_TEXT = st.text(alphabet=st.characters(codec=None), max_size=400) | st.lists(
         ("Fever of 38.5 C since Monday.", "Fever of 38.5 C since Monday"),
         ("No bowel movement for three days. Denies vomiting.", "No bowel movement for three days"),
         ("Rash. Itching rash. Itching rash on both arms.", "Itching rash on both arms"),
+        ("Cough. Other symptoms: Fever; Other symptoms of a cold.", "Cough, Fever, Other symptoms of a cold"),
         ("No", ""),
         ("Ulcer. I don't know. I can't tell hot from cold.", "Ulcer, can't tell hot from cold"),
         ("Ulcer. I have told you about the pain.", "Ulcer, told you about the pain"),
