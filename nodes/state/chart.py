@@ -20,7 +20,7 @@ from llm.context_window import TURNS
 from llm.role import says_back
 from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
 from nodes.state.reducers import union_by
-from prompts import SpokenLanguage, load_prompt, mark, stage_title
+from prompts import SpokenLanguage, load_prompt, mark, stage_title, with_full_stop
 from prompts.shown import shown_once
 from retrieval import Kin
 
@@ -223,10 +223,9 @@ class Chart:
     @cached_property  # doctors ask for it with each similar case
     def patients_words(self) -> str:
         """The complaint, the present illness if the record is read, and all that the patient said, as one text."""
-        said = said_by("patient", self.dialogue)
-        return " ".join(
-            part for part in (self.presentation.chief_complaint, self.presentation.present_illness, *said) if part
-        )
+        entry = self.presentation
+        told = (entry.chief_complaint, entry.present_illness, *said_by("patient", self.dialogue))
+        return " ".join(with_full_stop(part, entry.language) for part in told if part)
 
 
 def labelled_results(results: Mapping[str, str], language: Language) -> list[str]:

@@ -19,6 +19,7 @@ from nodes.node import member, node
 from nodes.offline.whole_picture import seen_whole
 from nodes.state.chart import Findings
 from nodes.workflow.stages import DIAGNOSIS, LEVEL1, Stage, read_chart
+from prompts import with_full_stop
 from retrieval import Memory, Neighbour, RememberedCase, describe_symptoms, open_memory
 
 
@@ -69,7 +70,7 @@ async def described(words: WordsView, settings: ModelSettings, place: str) -> st
 def recorded_words(case: Case) -> WordsView:
     """Return the words by which a case is remembered: its complaint and present illness."""
     texts = (case.patient.chief_complaint, case.patient.present_illness)
-    return WordsView(words=" ".join(filter(None, texts)), language=case.language)
+    return WordsView(" ".join(with_full_stop(text, case.language) for text in texts if text), case.language)
 
 
 @node

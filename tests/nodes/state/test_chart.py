@@ -130,6 +130,13 @@ def test_the_patients_words_are_those_of_the_patient_and_not_of_the_doctor() -> 
     assert "Found reply." in words and "Found complaint." in words and "Found question?" not in words
 
 
+def test_the_patients_words_are_sentences_also_where_a_record_has_no_full_stops() -> None:
+    entry = Presentation(language="en", chief_complaint="Double vision")
+    turns = [Turn(speaker="patient", text=text) for text in ("For a month", "It is worse at night.")]
+    chart = read_chart({**FOUND, "presentation": entry, "dialogue": turns}, "diagnosis", None)
+    assert chart.patients_words == "Double vision. For a month. It is worse at night."
+
+
 # The structural side of the leak test: what a node's view does not declare, LangGraph does not hand to it.
 
 SECRETS = (Case, PatientRecord, ExaminationRecord, AnswerKey)

@@ -92,6 +92,7 @@ def test_a_refiner_describes_remembered_cases_as_it_does_new_ones(tmp_path: Path
         build += ("--cache", tmp_path / "answers.sqlite")
         assert run(*build).exit_code == 0
         asked = len(server.requests)
+        assert any("Flank pain.\n" in request.text for request in server.requests)
         assert asked == 3 and run(*build).exit_code == 0 and len(server.requests) == asked  # none is paid twice
     assert run("query", "colic", "--memory", tmp_path / "memory").stdout.startswith("stone  similarity 1.000\n")
 
