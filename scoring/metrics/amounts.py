@@ -7,7 +7,8 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from cases.text.numbers import in_digits
-from cases.vocabulary import data_file
+from cases.text.words import has_chinese
+from cases.vocabulary import compiled, data_file
 
 
 class Amount(NamedTuple):
@@ -129,11 +130,19 @@ def _how_often(text: str) -> Mapping[str, frozenset[str]]:
     return often
 
 
+def in_full(text: str) -> str:
+    """Return a text with how often something is taken in words of its language: "twice daily" for b.i.d."""
+    language = "zh" if has_chinese(text) else "en"
+    for short in _written()["short"]:
+        text = compiled(short["from"], re.IGNORECASE).sub(short[language], text)
+    return text
+
+
 def _folded(text: str) -> str:
-    return in_digits(unicodedata.normalize("NFKC", text))
+    return in_digits(in_full(unicodedata.normalize("NFKC", text)))
 
 
-def _written() -> Mapping[str, dict[str, Any]]:
+def _written() -> Mapping[str, Any]:
     return data_file("scoring.metrics", "units")
 
 

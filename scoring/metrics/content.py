@@ -10,6 +10,7 @@ from cases.text.numbers import in_digits
 from cases.text.statements import Mention, clause_texts, clauses, statements
 from cases.text.words import stem
 from cases.vocabulary import EXAMINATION_ITEMS, word_list
+from scoring.metrics.amounts import in_full
 from scoring.metrics.opposites import ROOT, Clause, alike
 
 _GROUPS = ("plain", "findings", "places", "measured", "degrees")
@@ -50,7 +51,7 @@ def stated(text: str) -> list[Mention]:
 
 def clauses_of(text: str) -> list[Clause]:
     """Return the clauses of a text with their content words, synonyms mapped to one name, numbers in digits."""
-    return [clause for sentence in statements(text) for clause in _content(sentence)]
+    return [clause for sentence in statements(in_full(text)) for clause in _content(sentence)]
 
 
 @lru_cache(maxsize=1 << 14)  # the sentences of a few hundred cases, each compared with many

@@ -3,6 +3,7 @@
 import pytest
 
 from scoring.metrics.amounts import amounts, as_in, told_otherwise
+from scoring.metrics.stated_share import stated_share
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,12 @@ def test_a_number_without_a_unit_is_in_no_other() -> None:
         ("once daily", "once every 3 days"),
         ("once a day", "every other day"),
         ("每3天1次", "每天1次"),
+        ("b.i.d.", "three times a day"),
+        ("20 mg TID", "20 mg twice daily"),
+        ("20mg tid", "20mg每日两次"),
+        ("20 mg q8h", "20 mg every 12 hours"),
+        ("500 mg daily", "500 mg twice daily"),
+        ("2 tablets by mouth daily", "2 tablets three times a day"),
     ],
 )
 def test_how_often_is_told_otherwise_only_by_another_number_of_the_same_time(one: str, other: str) -> None:
@@ -101,6 +108,17 @@ def test_an_amount_is_written_as_the_report_has_it(one: str, other: str) -> None
     assert as_in(f"It is {one}.", other) == f"It is {other}." and as_in(other, f"It is {one}.") == one
     for report in (f"{one} or {other}", "500 units", one, ""):
         assert as_in(one, report) == one
+
+
+def test_how_often_counts_the_same_in_latin_and_in_words() -> None:
+    for one, other in (
+        ("Furosemide 40 mg b.i.d.", "Furosemide 40 mg twice daily."),
+        ("Furosemide 40 mg q8h", "Furosemide 40 mg every 8 hours"),
+        ("呋塞米20mg tid", "呋塞米20mg每日三次"),
+    ):
+        assert stated_share(one, other) == stated_share(other, one) == 1
+        assert not told_otherwise(one, other)
+    assert not told_otherwise("500 mg daily", "500 mg once a day")
 
 
 def test_an_amount_keeps_its_time_when_written_as_the_report_has_it() -> None:
