@@ -170,4 +170,5 @@ def _terms(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
 @cache
 def _endings(language: Language) -> re.Pattern[str]:
     edge = "" if language == "zh" else r"\b"
-    return re.compile(f"{edge}{word_list('medical_terms')['endings'][rules_of(language)]}{edge}", re.IGNORECASE)
+    names = "|".join(word_list("medical_terms")[kind][rules_of(language)] for kind in ("drugs", "endings"))
+    return re.compile(f"{edge}(?:{names}){edge}", re.IGNORECASE)

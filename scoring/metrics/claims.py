@@ -14,7 +14,7 @@ from cases.text.statements import Mention, statements
 from cases.vocabulary import normalise
 from scoring.metrics.amounts import as_in, told_otherwise
 from scoring.metrics.content import Window, agreeing_in, clauses_of, known_terms, read_clauses
-from scoring.metrics.opposites import Clause, has_opposite, is_contrary, without_other_relatives
+from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ, without_other_relatives
 from scoring.metrics.samples import mean
 from scoring.metrics.stated_share import agrees, is_opposite, likeness
 
@@ -97,10 +97,10 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     Synonyms of findings are mapped to one name (``cases/vocabularies/finding_terms.toml``). A claim is entailed if one
     sentence of the report (or two, if the second continues with "it") has all of its findings with their polarity and
     side, all of its numbers (lengths in millimetres; no other amount, and no other number of how often), half of its
-    other words (locations, and words in no list), and no opposite size. A finding is also absent if normality is
-    stated. A claim contradicted by another sentence is not entailed; a claim that the report states verbatim is. So is
-    one of which each clause is stated so, or means the same as a clause of the report with its polarity, side and
-    numbers (`SURELY_SAME`).
+    other words (locations, and words in no list), no opposite size and no other organ. A finding is also absent if
+    normality is stated. A claim contradicted by another sentence is not entailed; a claim that the report states
+    verbatim is. So is one of which each clause is stated so, or means the same as a clause of the report with its
+    polarity, side and numbers (`SURELY_SAME`).
 
     Limits: no inference ("a rim of pleural air" does not entail pneumothorax, nor "acid-fast bacilli" tuberculosis),
     and words in no list are compared literally or by their clause. Its agreement with labelled claims is in the docs;
@@ -111,10 +111,10 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     lines = statements(report)
     verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
     windows = [
-        *map(Window, read),
+        *((line, Window(own)) for line, own in zip(lines, read, strict=True)),
         *(
-            Window([*one, *two])
-            for (one, two), later in zip(pairwise(read), lines[1:], strict=False)
+            (f"{line} {later}", Window([*one, *two]))
+            for (line, later), (one, two) in zip(pairwise(lines), pairwise(read), strict=True)
             if _CONTINUES.match(later)
         ),
     ]
@@ -133,11 +133,12 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
 
     def says(claim: str) -> bool:
         read = _read(claim)
-        return any(_states(window, read, whole) for window in windows) and not contradicted(claim)
+        of_it = [window for line, window in windows if not names_another_organ(claim, line)]
+        return any(_states(window, read, whole) for window in of_it) and not contradicted(claim)
 
     def contradicted(claim: str) -> bool:
         read = _read(claim)
-        return any(_contradicts(window, read) for window in windows)
+        return any(_contradicts(window, read) for _, window in windows)
 
     def says_each(claim: str) -> bool:
         """Whether each part is stated, and none with its place, which may stand in another part, is contradicted."""

@@ -7,7 +7,7 @@ from functools import cache, cached_property, lru_cache
 
 from cases.text.statements import Mention, statements
 from cases.text.words import has_chinese
-from cases.vocabulary import word_list
+from cases.vocabulary import compiled, word_list
 
 SAME_THING = 0.3  # share of two clauses' words in both, from which they speak of one thing
 ROOT = 5  # letters shared by forms of one English word
@@ -56,7 +56,7 @@ class Clause:
 def has_opposite(clause: Clause, others: Sequence[Clause]) -> bool:
     """Whether the other clauses that share most with a clause, and much of it, all have a word for the opposite.
 
-    Another number of the same unit, which none of all others has, is the opposite too.
+    Another drug is the opposite too, and another number of the same unit, which none of all others has.
     """
     shared = [_shared(clause.words, other.words) for other in others]
     most = max(shared, default=0.0)
@@ -66,7 +66,12 @@ def has_opposite(clause: Clause, others: Sequence[Clause]) -> bool:
     numbers = clause.measured
     known = {number for other in others for number in other.numbers} if numbers else set()
     unknown = {(number, unit) for number, unit in numbers if number not in known}
-    return all(is_contrary(clause, other) or _units(unknown) & _units(other.measured - numbers) for other in nearest)
+    return all(
+        is_contrary(clause, other)
+        or names_another_drug(clause.text, other.text)
+        or _units(unknown) & _units(other.measured - numbers)
+        for other in nearest
+    )
 
 
 def _units(measured: Set[tuple[str, str]]) -> set[str]:
@@ -111,10 +116,24 @@ def _theirs(*relatives: str) -> re.Pattern[str]:
     return re.compile(f"{subject}{has}.*?(?:{theirs['until']})", re.IGNORECASE | re.MULTILINE)
 
 
-def names_another_organ(one: Clause, other: Clause) -> bool:
-    """Whether both clauses name organs, and none of one is named in the other."""
-    named = _organs(one.text), _organs(other.text)
+def names_another_organ(one: str, other: str) -> bool:
+    """Whether both texts name organs, and none of one is named in the other."""
+    named = _organs(one), _organs(other)
     return all(named) and named[0].isdisjoint(named[1])
+
+
+def names_another_drug(one: str, other: str) -> bool:
+    """Whether both texts name drugs, and none of one is named in the other; words may stand before a Chinese name."""
+    named = _drugs(one), _drugs(other)
+    return all(named) and not any(a.endswith(b) or b.endswith(a) for a in named[0] for b in named[1])
+
+
+@lru_cache(maxsize=4096)
+def _drugs(text: str) -> frozenset[str]:
+    drugs = word_list("medical_terms")["drugs"]
+    if has_chinese(text):
+        return frozenset(compiled(drugs["zh"]).findall(text))
+    return frozenset(each[:4].casefold() for each in compiled(rf"(?i)\b{drugs['en']}\b").findall(text))
 
 
 @lru_cache(maxsize=4096)

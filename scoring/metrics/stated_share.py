@@ -6,7 +6,14 @@ from cases.text.statements import Mention
 from cases.text.words import has_chinese
 from scoring.metrics.amounts import as_in, told_otherwise
 from scoring.metrics.content import Window, agreeing_in, clauses_of, stated
-from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ, without_other_relatives
+from scoring.metrics.opposites import (
+    Clause,
+    has_opposite,
+    is_contrary,
+    names_another_drug,
+    names_another_organ,
+    without_other_relatives,
+)
 from scoring.metrics.samples import mean
 
 SAME_MEANING = 0.55  # cosine similarity of two clauses
@@ -23,11 +30,11 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     most half of the words of a clause are stated, but a clause of the report means the same, with its polarity, side
     and numbers and without an opposite word, each of them counts `MEANT`: by `same_meaning.is_same` in English, and
     from a similarity of `SAME_MEANING` in Chinese. A clause that states the opposite of the truth, which is
-    the reference and the further texts in ``beside``, by its polarity, by a word for the opposite or by another number
-    of the same unit, states nothing: neither "the lungs are not clear" nor "the skin is moist" nor "pulse 150/min"
-    speaks of clear lungs, dry skin and a pulse of 94. A number in another unit is not stated (500 g is not 500 mg, but
-    0.5 g is), nor one of how often if the report says otherwise. A word that the report both asserts and denies is not
-    stated, unless the truth does so too.
+    the reference and the further texts in ``beside``, by its polarity, by a word for the opposite, by another drug or
+    by another number of the same unit, states nothing: neither "the lungs are not clear" nor "the skin is moist" nor
+    "pulse 150/min" speaks of clear lungs, dry skin and a pulse of 94. A number in another unit is not stated (500 g is
+    not 500 mg, but 0.5 g is), nor one of how often if the report says otherwise. A word that the report both asserts
+    and denies is not stated, unless the truth does so too.
     """
     reference, beside = as_in(reference, report), as_in(beside, report)
     read = clauses_of(without_other_relatives(report, f"{reference}\n{beside}"))
@@ -110,12 +117,13 @@ def likeness(clause: Clause, others: Sequence[Clause]) -> float:
 
 
 def agrees(one: Clause, other: Clause) -> bool:
-    """Whether what must match of two clauses does: whether anything is denied, the numbers, the sides and the organ."""
+    """Whether what must match of two clauses does: any denial, the numbers, the sides, the organ and the drug."""
     return (
         bool(one.mentions and other.mentions)
         and one.denied == other.denied
         and one.numbers <= other.numbers
-        and not names_another_organ(one, other)
+        and not names_another_organ(one.text, other.text)
+        and not names_another_drug(one.text, other.text)
         and (not (one.sides and other.sides) or one.sides <= other.sides)
     )
 

@@ -83,11 +83,37 @@ def test_an_amount_in_another_unit_is_the_same_where_it_is_as_much(one: str, oth
         ("肝脏增大。", "肝脏大小正常。"),
         ("White cell count 15.2×10⁹/L", "White cell count 5.2×10⁹/L"),
         ("1,500 mL of blood", "500 mL of blood"),
+        ("Amoxicillin 500 mg three times daily", "Clarithromycin 500 mg three times daily"),
+        ("Infliximab by infusion", "Adalimumab by infusion"),
+        ("口服阿奇霉素0.5g，每日一次。", "口服左氧氟沙星0.5g，每日一次。"),
+        ("英夫利昔单抗静脉输注。", "阿达木单抗皮下注射。"),
     ],
 )
 def test_another_organ_degree_or_number_is_not_the_same(claim: str, report: str) -> None:
     assert entailed([claim], report) == [False]
     assert stated_share(report, claim) <= 0.5 < stated_share(claim, claim)
+
+
+@pytest.mark.parametrize(
+    ("claim", "report"),
+    [
+        ("The left kidney has a 6 mm stone in its lower pole.", "The left ureter has a 6 mm stone in its lower third."),
+        ("The mitral valve is thickened with severe leakage.", "The aortic valve is thickened with severe leakage."),
+        ("左肾下极可见一枚6mm结石。", "左侧输尿管下段可见一枚6mm结石。"),
+    ],
+)
+def test_the_finding_of_another_organ_supports_no_claim(claim: str, report: str) -> None:
+    assert entailed([claim], report) == [False]
+
+
+def test_a_drug_is_the_same_behind_another_word() -> None:
+    assert stated_share("予红霉素0.5g，每日三次。", "红霉素0.5g，每日三次。") == 1.0
+    assert stated_share("Amoxicillin 1 g; then ramipril 5 mg daily.", "Ramipril 5 mg daily.") == 1.0
+
+
+@pytest.mark.parametrize(("one", "other"), [("Ejection fraction 35 %", "LVEF 35%"), ("左室射血分数35%", "EF 35%")])
+def test_a_measure_is_the_same_by_its_abbreviation(one: str, other: str) -> None:
+    assert entailed([one], other) == entailed([other], one) == [True]
 
 
 @pytest.mark.parametrize(
