@@ -85,7 +85,8 @@ def _findings(chart: Chart) -> list[tuple[str, int]]:
         item, told = filed[text], text
         if item not in EXAMINATION_ITEMS.names and (named := heading.match(text)):  # a result told in the dialogue
             item = _examination(named[1]) or item
-            told = text[named.end() :] if item in EXAMINATION_ITEMS.names else text
+            is_value = EXAMINATION_ITEMS.canonical(named[1]) is None and item not in (*IMAGE_CLASSES, _TISSUE)
+            told = text if is_value else text[named.end() :]  # "Temperature: 36.8 °C", and not "X-ray of the chest:"
         found.append((told, _rank(item, of_the_place)))
     return found
 

@@ -68,6 +68,11 @@ def test_a_basis_says_first_what_tells_most_and_last_what_finds_nothing(
             "I cough. Sodium, TSH: high. A red throat.",
         ),
         (
+            "en",
+            {"reply 0": "Temperature: 38.8 °C. Pulse: 110/min.", "reply 1": "Rheumatoid factor: positive."},
+            "I cough. Rheumatoid factor: positive. Temperature: 38.8 °C. Pulse: 110/min.",
+        ),
+        (
             "zh",
             {"reply 0": "一般检查：脉搏80次/分。", "reply 1": "X线检查：见片状影。"},
             "咳嗽。见片状影。脉搏80次/分。",
