@@ -105,6 +105,10 @@ def without_a_reason(chart: Chart) -> frozenset[str]:
 
 
 def has_few_words(chart: Chart) -> bool:
-    """Whether the complaint is too short for one remembered case to be more like it than others ("Fever")."""
-    complaint, language = chart.presentation.chief_complaint, rules_of(chart.presentation.language)
+    """Whether the complaint is too short for one remembered case to be more like it than others ("Fever for a week").
+
+    How long it has lasted does not count.
+    """
+    language = rules_of(chart.presentation.language)
+    complaint = _PATTERNS["lasted"].sub("", chart.presentation.chief_complaint)
     return len(complaint if language == "zh" else complaint.split()) <= _FEW_WORDS[language]

@@ -18,7 +18,8 @@ from cases.vocabulary import (
     label,
 )
 from nodes.offline.chart_signs import urgency
-from nodes.offline.places import is_called_for, sites
+from nodes.offline.departments import has_few_words
+from nodes.offline.places import is_called_for, is_of_the_skin, sites
 from nodes.offline.votes import AMONG, Evidence, majority, orders, weights
 from nodes.offline.whole_picture import KEPT, clinics, seen_now, seen_whole, sorted_replies
 from nodes.state.chart import Chart, Turn
@@ -659,6 +660,35 @@ def test_a_complaint_of_few_words_is_referred_by_its_place_and_not_by_a_case(
     stroke = case("stroke", department="Traditional Chinese Medicine")
     chart = chart_of(**{"chief_complaint": complaint, "age_years": 50, **who})
     assert next(iter(weights(Evidence(STAGES["referral.level1"], chart, [Neighbour(stroke, 0.9, 0.9)])))) == department
+
+
+@pytest.mark.parametrize(
+    ("language", "complaint", "few"),
+    [
+        ("en", "Progressively increasing swelling on the nape of neck for 2 months", True),
+        ("en", "Progressively increasing swelling on the nape of neck after each meal", False),
+        ("zh", "颈部包块4年以上，颈部疼痛不适1年以上", True),
+        ("zh", "颈部包块越来越大，颈部疼痛不适也很明显", False),
+    ],
+)
+def test_how_long_a_complaint_has_lasted_is_not_counted_among_its_words(
+    language: Any, complaint: str, few: bool
+) -> None:
+    assert has_few_words(chart_of(chief_complaint=complaint, language=language)) == few
+
+
+@pytest.mark.parametrize(
+    ("complaint", "of_the_skin"),
+    [
+        ("Severe vulvar itching", False),
+        ("Itchy eyes", False),
+        ("Itching of both ears", False),
+        ("Itching on the right thigh", True),
+        ("Severe pruritus", True),
+    ],
+)
+def test_itching_of_an_organ_is_of_that_organ_and_not_of_the_skin(complaint: str, of_the_skin: bool) -> None:
+    assert is_of_the_skin(chart_of(chief_complaint=complaint)) == of_the_skin
 
 
 @pytest.mark.parametrize(
