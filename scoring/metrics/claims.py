@@ -132,8 +132,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return bool(own) and own <= verbatim
 
     def says(claim: str) -> bool:
-        read = _read(claim)
-        of_it = [window for line, window in windows if not names_another_organ(claim, line)]
+        read, (subject, *_) = _read(claim), _CLAUSE.split(claim)
+        of_it = [window for line, window in windows if not names_another_organ(subject, line)]
         return any(_states(window, read, whole) for window in of_it) and not contradicted(claim)
 
     def contradicted(claim: str) -> bool:
