@@ -249,8 +249,8 @@ def test_what_beside_the_record_is_of_another_type_is_named(tmp_path: Path, othe
 def test_the_right_option_is_that_of_the_letter_or_without_one_of_the_answer(tmp_path: Path, stated: object) -> None:
     options = {f"({letter.lower()})": text for letter, text in HOSPITAL["raw_data"]["options"].items()}
     raw = {**HOSPITAL["raw_data"], "options": options, "answer_idx": stated}
-    case = case_of(tmp_path, {**HOSPITAL, "raw_data": raw})
-    assert case.key == case_of(tmp_path, HOSPITAL).key
+    result = imported(tmp_path, {**HOSPITAL, "raw_data": raw})
+    assert not result.errors and result.cases[0].key == case_of(tmp_path, HOSPITAL).key
 
 
 def test_an_answer_that_is_not_the_option_of_its_letter_is_told(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import gc
 import sqlite3
 import subprocess
 import sys
@@ -291,6 +292,7 @@ def test_a_process_with_few_files_opens_more_for_a_memory_or_says_so(
     """macOS lets a shell open 256 files, where the built-in memory ended in "Error finding id"."""
     import resource
 
+    gc.collect()  # closes what earlier tests left open
     before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if not may_be_raised:
         monkeypatch.setattr("retrieval.opening.allow_many", lambda: None)
