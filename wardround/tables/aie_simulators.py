@@ -9,7 +9,7 @@ from typing import Any, Literal
 from scoring.aie.simulator import LENGTH, confusion, replies, rounds_of, score_simulator
 from scoring.aie.transcripts import ACTIONS, SimulatorTest
 from scoring.metrics.agreement import cohen_kappa
-from scoring.metrics.samples import PERCENT, Definition, Samples, estimates, mean, over_cases
+from scoring.metrics.samples import PERCENT, Definition, Samples, case_of, estimates, mean, over_cases
 from wardround.analysis.simulator_tests import tests_of_run
 from wardround.rating.agreement import narrow_notes, resampled_interval
 from wardround.store.recorded_run import RecordedRun
@@ -123,7 +123,7 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]], labelled_by: L
         labelled: dict[str, list[tuple[str, str]]] = {}
         for reply in replies(tests):
             if reply.tracked is not None:
-                labelled.setdefault(reply.test, []).append((reply.action, reply.tracked))
+                labelled.setdefault(case_of(reply.test), []).append((reply.action, reply.tracked))
         if not labelled:
             continue
         found = over_cases(
