@@ -266,15 +266,20 @@ def formats_table(
     rows of a doctor are the examinations and all of them.
     """
     rows: list[dict[str, Any]] = []
+    found_p: dict[tuple[str, str | None], float | None] = {}
     for (doctor, values_by_format), subset in product(formats.items(), (*subsets, None)):
         asked, dialogue_values = (
             [one for one in values if subset in (None, of_case[one.case])] for values in values_by_format
         )
         found = estimates({"mcq": asked, "talked": dialogue_values}, clustered=True, ends=PERCENT)
         paired = paired_difference(by_case(asked), by_case(dialogue_values))
-        differs = measured({"difference": paired.difference}, p={"difference": paired.permutation_p})
+        found_p[doctor, subset] = paired.permutation_p
+        differs = {**measured({"difference": paired.difference}), "difference_p": None}
         row = {"doctor": doctor, "examination": subset or "all", **measured(found), **differs}
         rows.append({**row, "n": paired.difference.n})
+    of_all, of_each = ({key: p for key, p in found_p.items() if (key[1] is None) is whole} for whole in (True, False))
+    for row, p in zip(rows, ({**holm(of_all), **holm(of_each)}[key] for key in found_p), strict=True):
+        row["difference_p"] = p
     columns = [
         *key_columns(*["doctor"] * (len(formats) > 1), "examination"),
         Column("mcq", "Multiple choice", mean=True, ends=PERCENT),
@@ -282,9 +287,13 @@ def formats_table(
         Column("difference", "Difference", form="+.2f", mean=True),
         Column("n", "Cases"),
     ]
-    note = "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both."
+    notes = [
+        "Percent of right diagnoses. Difference: multiple choice minus interactive, over the cases that have both.",
+        "*, **: p < 0.05, p < 0.01 (paired permutation test of the cases' means, Holm-corrected over the examinations "
+        "of all doctors; the rows of all examinations are corrected among themselves).",
+    ]
     name, title = "aie-figure-6b", "Right diagnoses in both formats, by examination (AIE, Figure 6b)"
-    return Table(name, title, columns, rows, [note], pictures={name: figures.draw_formats})
+    return Table(name, title, columns, rows, notes, pictures={name: figures.draw_formats})
 
 
 def _cell(mean: float | None, se: float | None, marked: str = "") -> str | None:

@@ -3,7 +3,7 @@
 from scoring.aie.metrics import score_aie
 from scoring.metrics.samples import Sample
 from tests.scoring.transcripts_of_ours import aie, turn
-from wardround.tables.aie import paper_tables, record_languages
+from wardround.tables.aie import formats_table, paper_tables, record_languages
 
 ENGLISH = aie("Cough for three days.", turn("A-A-A", "What brings you here today?", "A cough."), id="en")
 CHINESE = aie("咳嗽三天。", turn("A-A-A", "您哪里不舒服？", "咳嗽。"), id="zh")
@@ -45,3 +45,15 @@ def test_who_covers_more_only_where_no_case_failed_and_else_less_has_no_star() -
         (table,) = paper_tables(scores, dict.fromkeys(cases, "en"), bounds)
         cell = {row["metric"]: row for row in table.rows}["COVERAGE"]["two"]
         assert cell == f"100.00 ± 0.00{star}"
+
+
+def test_the_stars_of_formats_are_explained_and_corrected_over_the_examinations() -> None:
+    """Of six cases of each of four examinations, all are right in one format alone: p is 2 / 64 in each."""
+    subsets = [f"exam {number}" for number in range(4)]
+    of_case = {f"{subset} {case}": subset for subset in subsets for case in range(6)}
+    right, wrong = ([Sample(case, value) for case in of_case] for value in (100.0, 0.0))
+    table = formats_table({"one": (right, wrong)}, of_case, subsets)
+    *each, whole = table.rows
+    assert [row["difference_p"] for row in each] == [4 * 2 / 64] * 4 and whole["difference_p"] < 0.001
+    assert [line[-2].mark for line in table.lines] == ["", "", "", "", "**"]
+    assert any(note.startswith("*, **: p < 0.05") for note in table.notes)
