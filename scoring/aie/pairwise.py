@@ -18,9 +18,10 @@ from llm import UNANSWERED, ModelSettings, Role, ask
 from prompts import said
 from scoring.aie.letters import chosen_letter
 from scoring.aie.transcripts import ADVICE, AieTranscript, AieTurn
+from scoring.metrics.comparison import permutation_p
 from scoring.metrics.content import stated
 from scoring.metrics.diagnosis_grade import name_agreement
-from scoring.metrics.samples import mean, share
+from scoring.metrics.samples import Sample, by_case, mean, share
 from scoring.metrics.stated_share import stated_share
 from scoring.metrics.text_overlap import levenshtein_ratio, words
 
@@ -248,7 +249,7 @@ def tally(duels: Iterable[Duel], aspect: str) -> Tally:
 
 
 class Bias(NamedTuple):
-    """How often an irrelevant property wins: 0.5 is unbiased; p of a two-sided binomial test; None if n is 0."""
+    """How often an irrelevant property wins, of n: 0.5 is unbiased; two-sided p; None where undefined."""
 
     share: float | None
     n: int
@@ -256,22 +257,32 @@ class Bias(NamedTuple):
 
 
 def position_bias(duels: Iterable[Duel], aspect: str) -> Bias:
-    """Return the share of the judge's answers, without ties, that favour the consultation shown first."""
+    """Return the share of the judge's answers, without ties, that favour the consultation shown first.
+
+    p: binomial test. A judge without this bias answers each question independently of where the consultations stand.
+    """
     answers = [
         given[aspect] for duel in duels if duel.failure is None for given in (duel.straight, duel.swapped) if given
     ]
-    return _bias([answer == "first" for answer in answers if answer != "tie"])
-
-
-def length_bias(duels: Iterable[Duel], aspect: str) -> Bias:
-    """Return the share of decided duels won by the longer consultation, which may be longer for being better."""
-    decided = [(duel.outcome(aspect), duel.longer) for duel in duels]
-    return _bias([winner == longer for winner, longer in decided if winner not in (None, "tie") and longer != "tie"])
-
-
-def _bias(flags: Sequence[bool]) -> Bias:
+    flags = [answer == "first" for answer in answers if answer != "tie"]
     if not flags:
         return Bias(None, 0, None)
     from scipy.stats import binomtest
 
     return Bias(sum(flags) / len(flags), len(flags), float(binomtest(sum(flags), len(flags)).pvalue))
+
+
+def length_bias(duels: Iterable[tuple[str, Duel]], aspect: str) -> Bias:
+    """Return the share of decided duels won by the longer consultation, which may be longer for being better.
+
+    The duels are given with their cases. p: permutation test over cases, as the duels of a case, of several epochs or
+    pairs, are often won for the same reason.
+    """
+    decided = [(case, duel.outcome(aspect), duel.longer) for case, duel in duels]
+    flags = [
+        Sample(case, float(winner == longer))
+        for case, winner, longer in decided
+        if winner not in (None, "tie") and longer != "tie"
+    ]
+    excess = [sum(2 * flag - 1 for flag in flags_of_case) for flags_of_case in by_case(flags).values()]
+    return Bias(mean([flag for _, flag in flags]), len(flags), permutation_p(excess))

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,7 +65,22 @@ def test_a_judge_who_always_takes_the_first_is_found_out() -> None:
 
 def test_length_bias_counts_decided_duels_only() -> None:
     duels = [duel("first", "second"), duel("second", "first"), duel("first", "first"), duel("first", "second", "tie")]
-    assert length_bias(duels, "total")[:2] == (0.5, 2)
+    assert length_bias(with_cases(duels), "total")[:2] == (0.5, 2)
+    assert length_bias([], "total") == (None, 0, None)
+
+
+def test_a_length_that_wins_each_epoch_of_few_cases_is_no_bias_shown_many_times() -> None:
+    """Five cases, in ten epochs each: 50 duels won by the longer one were p < 0.001."""
+    longer_wins, shorter_wins = duel("first", "second"), duel("second", "first")
+    of_five = [(f"c{number}/epoch{epoch}", longer_wins) for number in range(5) for epoch in range(10)]
+    assert length_bias(of_five, "total") == (1.0, 50, 2 / 32)
+    of_fifty = [*with_cases([longer_wins] * 45), *with_cases([shorter_wins] * 5, start=45)]
+    assert (length_bias(of_fifty, "total").p or 1) < 0.001
+
+
+def with_cases(duels: Sequence[Duel], start: int = 0) -> list[tuple[str, Duel]]:
+    """Give each duel a case of its own."""
+    return [(f"c{number}", one) for number, one in enumerate(duels, start)]
 
 
 @pytest.mark.parametrize("view", ["doctor", "patient"])
@@ -87,7 +103,7 @@ async def test_a_judge_that_fails_leaves_no_outcome_but_a_reason(monkeypatch: py
     monkeypatch.setattr(pairwise, "ask", ask)
     failed = await compare("doctor", GOOD, POOR, ModelSettings(), language="en")
     assert failed.failure == "unparseable_answer: no preference" and failed.outcome("total") is None
-    assert position_bias([failed], "total").n == length_bias([failed], "total").n == 0
+    assert position_bias([failed], "total").n == length_bias([("c", failed)], "total").n == 0
 
 
 CHOICE = st.sampled_from(["first", "second", "tie"])

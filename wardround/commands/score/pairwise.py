@@ -336,8 +336,9 @@ def _samples(verdicts: Verdicts, names: Sequence[str]) -> Samples:
 def _outcomes(duels: Duels, view: View, several: bool) -> ExtraTable:
     found = list(duels.values())
     rows = []
+    of_case = [(case, duel) for (case, *_), duel in duels.items()]
     for aspect in ASPECTS[view]:
-        counted, position, length = tally(found, aspect), position_bias(found, aspect), length_bias(found, aspect)
+        counted, position, length = tally(found, aspect), position_bias(found, aspect), length_bias(of_case, aspect)
         biases = [each for bias in (position, length) for each in (cell(bias.share), as_text(bias.p, P_VALUE))]
         rows.append([aspect, *map(str, counted), *biases])
     header = ["aspect", "won", "lost", "tied", "missing", "first shown wins", "p", "longer wins", "p"]
