@@ -15,7 +15,6 @@ _ESCAPED = str.maketrans({
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
     "±": r"$\pm$",
-    "\n": " ",
     "[": "{[}",  # at the start of a row, LaTeX would take it for an option of the previous row's end
     "*": "{*}",
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
@@ -84,8 +83,9 @@ def _without_advice(note: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape every character that is special in LaTeX."""
-    printed = "".join(letter for letter in text if letter.isprintable() or letter == "\n").translate(_ESCAPED)
+    """Escape every character that is special in LaTeX; any white space becomes a blank."""
+    spaced = (" " if letter.isspace() else letter for letter in text)
+    printed = "".join(filter(str.isprintable, spaced)).translate(_ESCAPED)
     return _LIGATURE.sub("-{}", _MINUS.sub("$-$", printed))
 
 

@@ -141,6 +141,11 @@ def test_a_label_in_latex_has_only_signs_that_a_label_may_have() -> None:
     assert r"\label{tab:personas-a-50-x}" in as_latex(replace(TABLE, name="personas-a=50%~x"))
 
 
+def test_white_space_of_any_kind_keeps_words_apart_in_latex() -> None:
+    assert escape("one\ttwo\nthree\u00a0four\u3000five\u2009six") == "one two three four five six"
+    assert escape("zero\u200bwidth\x07") == "zerowidth"
+
+
 def test_no_sign_of_a_name_is_obeyed_by_latex() -> None:
     assert escape(r"\input{a}") == r"\textbackslash{}input\{a\}"
     assert escape("a&b%c$d#e_f{g}~^<>|") == (
