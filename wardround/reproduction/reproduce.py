@@ -8,7 +8,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.reproduction import ai_hospital, aie, medpmc
 from wardround.reproduction.cells import Cell
 from wardround.reproduction.release import Release
-from wardround.tables.table import Column, Table
+from wardround.tables.table import Column, Table, as_text
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 
@@ -68,8 +68,8 @@ def reproduction_table(paper: str, found: Release) -> Table:
         Column("column", "Column", key=True),
         Column("paper", "Paper"),
         Column("shown", "Ours, as published"),
-        Column("difference", "Difference", form="+.2f"),
-        Column("sound", "Ours, sound", form=".2f"),
+        Column("difference", "Difference"),
+        Column("sound", "Ours, sound"),
         Column("n", "n"),
         Column("reason", "Reason"),
     ]
@@ -78,7 +78,8 @@ def reproduction_table(paper: str, found: Release) -> Table:
             **row_of(cell),
             "paper": cell.text(cell.paper),
             "shown": cell.text(cell.shown),
-            "difference": 0.0 if cell.same else cell.shown - cell.paper,
+            "difference": as_text(0.0 if cell.same else cell.shown - cell.paper, f"+.{cell.printing.digits}f"),
+            "sound": None if cell.sound is None else cell.text(cell.sound),
         }
         for cell in ours
         if cell.shown is not None

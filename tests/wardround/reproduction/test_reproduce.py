@@ -15,7 +15,8 @@ from tests.scoring.transcripts_of_ours import CHINESE, ENGLISH, medpmc_data, tur
 from wardround.cli import app
 from wardround.config.experiment import ConfigurationError
 from wardround.reproduction.cells import Found, Printing, cells_of
-from wardround.reproduction.reproduce import reproduce
+from wardround.reproduction.release import Release
+from wardround.reproduction.reproduce import reproduce, reproduction_table
 
 
 def written(file: Path, content: Any) -> Path:
@@ -152,6 +153,14 @@ def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off(
     }
     assert cells["d"].same and cells["t"].same and cells["avg"].shown == 27.84
     assert cells["avg"].reason == "not the mean of its own printed columns"
+
+
+def test_a_table_of_three_decimals_shows_differences_of_a_thousandth(tmp_path: Path) -> None:
+    computed = {"x": {"a": Found(2.7654, 2.7709, 9), "b": Found(2.5, None, 9)}}
+    cells = cells_of("T", {("x", "a"): 2.767, ("x", "b"): 2.5}, computed, Printing(digits=3))
+    first, second = reproduction_table("ai_hospital", Release(tmp_path, cells=cells)).rows
+    assert (first["shown"], first["difference"], first["sound"]) == ("2.765", "-0.002", "2.771")
+    assert (second["difference"], second["sound"]) == ("+0.000", None)
 
 
 @pytest.mark.slow
