@@ -38,7 +38,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     form = ".2f"
     for setting, first, run in pairs(runs):
-        form = score_form(run.suite)
+        form = max(form, score_form(run.suite))  # ".3f" if a suite has it
         rows += _effects(setting, first, run)
         notes += [each for each in unlike([first, run]) if each not in notes]
     for suite in {run.suite.name: run.suite for run in runs}.values():

@@ -45,6 +45,19 @@ def test_another_suite_is_no_setting_whose_effect_is_shown(tmp_path: Path) -> No
     assert table.rows == []
 
 
+def test_with_runs_of_two_suites_means_of_0_to_1_keep_three_decimals(tmp_path: Path) -> None:
+    made = [("clinical_workflow", None, {"interactive": False}), ("consultation", "clini_eval", {"max_turns": 4})]
+    runs = []
+    for graph, suite, setting in made:
+        result = Result(case_id="surgery-03", epoch=0, termination="completed", scores={"diagnosis": 0.5})
+        for number, workflow in enumerate(({}, setting)):
+            how = {"graph": graph, "workflow": workflow, **({"suite": suite} if suite else {})}
+            runs.append(write_run(tmp_path / f"{graph}{number}", [result], **how))
+    [table] = build_contrasts(find_runs(runs))
+    assert {row["run"] for row in table.rows} == {"clinical_workflow1", "consultation1"}
+    assert {column.form for column in table.columns if column.name == "baseline"} == {".3f"}
+
+
 def test_a_model_with_parameters_in_one_role_is_compared_with_the_run_without_it(tmp_path: Path) -> None:
     """The block was a second setting of the run, as it is left out of the record of those that ask no such model."""
     result = Result(case_id="surgery-03", epoch=0, termination="completed", scores={"diagnosis": 0.5})
