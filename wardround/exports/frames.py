@@ -59,13 +59,14 @@ COLUMNS: Mapping[Level, Mapping[str, Any]] = {
 
 
 def runs_of(run: RecordedRun) -> Iterator[Row]:
-    """Yield the run's row: what was run, how many cases, and each mean with standard error, interval and number."""
+    """Yield the run's row: what was run, how many cases, and each mean with error, interval, number and lower bound."""
     results = run.results
     means: dict[str, float | None] = {}
     for name, found in run.estimates.items():
         low, high = found.ci95 or (None, None)
         means |= {name: found.mean, f"{name}.se": found.se, f"{name}.low": low, f"{name}.high": high}
         means[f"{name}.n"] = found.n
+    means |= {f"{name}.failed_as_wrong": bound.mean for name, bound in run.failed_as_wrong.items()}
     yield {
         "run": run.name,
         "graph": run.experiment.graph,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cases import AnswerKey, Case, PatientRecord, Provenance, save_cases
+from cases import AnswerKey, Case, PatientRecord, Provenance, load_cases, save_cases
 from tests.support.recorded_runs import call, discussed, graded, write_run
 from wardround import to_dataframe
 from wardround.config.experiment import ConfigurationError, Data
@@ -48,6 +48,17 @@ def test_the_row_of_a_run_says_what_was_run_on_what_by_which_version(tmp_path: P
     assert json.loads(row["configuration"]) == manifest["configuration"]
     (run / "manifest.json").write_text(json.dumps({**manifest, "git": None}), "utf-8")
     assert to_dataframe(run, "runs")["commit"].dtype == "str", "of code from no repository"
+
+
+def test_the_row_of_a_run_has_each_mean_with_failed_cases_as_wrong(tmp_path: Path) -> None:
+    ids = [case.id for case in load_cases("builtin")][:2]
+    failed = graded(ids[1], termination="model_error", scores={})
+    whole = write_run(tmp_path / "whole", [graded(one, 4.0) for one in ids], data={"case_ids": ids})
+    failing = write_run(tmp_path / "failing", [graded(ids[0], 4.0), failed], data={"case_ids": ids})
+    both = to_dataframe([whole, failing], "runs")
+    assert both["diagnosis"].tolist() == [4.0, 4.0]
+    assert both.loc[1, "diagnosis.failed_as_wrong"] == 2.5 and both["diagnosis.failed_as_wrong"].isna()[0]
+    assert "diagnosis.failed_as_wrong" not in to_dataframe(whole, "runs"), "nothing failed"
 
 
 def test_what_was_diagnosed_stands_beside_how_it_was_scored(tmp_path: Path) -> None:
