@@ -88,7 +88,9 @@ def test_scores_of_runs_show_failed_cases_both_ways_too(tmp_path: Path) -> None:
     assert written["COVERAGE"]["mean"] == pytest.approx(float(bounds["COVERAGE"]), abs=0.001)
     assert "AVG_TURN" in means and "AVG_LEN" in means
     assert "Failed as wrong" not in said("aie", whole)
-    assert "failing, failed as wrong" in said("aie", whole, failing)
+    assert "failing, failed as wrong" in said("aie", whole, failing, "--json", tmp_path / "both.json")
+    both = json.loads((tmp_path / "both.json").read_text("utf-8"))
+    assert both["files_failed_as_wrong"] == {"failing": written}
     for suite in (["aie"], ["clini-eval"], ["medpmc", "--recall", "rougeL"]):
         assert _HOW_MANY in said(suite[0], failing, *suite[1:]), suite
     for name in ("aie", "medpmc"):

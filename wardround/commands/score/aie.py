@@ -165,6 +165,7 @@ def aie(
         tables.append(formats_compared(from_records.samples, samples["DIAGNOSIS"]))
 
     bounds = _bounds(path_of, runs, samples_by_doctor)
+    as_wrong = {name: estimate_all(bound) for name, bound in bounds.items()}
     if language or mode == "paper":
         papers = [paper_table(samples_by_doctor, language or data_set_language(dialogues), mode, bounds)]
     else:
@@ -178,10 +179,12 @@ def aie(
         drawn += _formats(by_doctor, answers, samples_by_doctor)
     write = partial(write_drawn, drawn, out, by_rules)
     if len(doctors) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
-        tables = [*(each for bound in bounds.values() for each in as_wrong_table(estimate_all(bound))), *tables]
-        drawn = drawn[len(papers) :]
+        tables = [*(each for bound in as_wrong.values() for each in as_wrong_table(bound)), *tables]
+        drawn, as_wrong = drawn[len(papers) :], {}
     n, more = counts([one.case for one in dialogues])
-    return Scores("aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, more=more, write=write)
+    return Scores(
+        "aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, as_wrong, more=more, write=write
+    )
 
 
 def _scored(

@@ -71,6 +71,8 @@ class Scores:
     drawn: Sequence[Table] = ()  # tables of the papers, which can also be written
     # the same metrics for each file or run, if there are several
     files: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    # the same, for each run with failed cases, with these counted as wrong
+    files_failed_as_wrong: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     # whether the scores are printed as a list; otherwise `drawn` contains them, and is printed first
     listed: bool = True
     more: Sequence[str] = ()  # other counts in words, if cases occur several times
@@ -150,16 +152,19 @@ def content_of(scores: Scores) -> dict[str, Any]:
     """Return what ``--json`` writes: ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``.
 
     The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
-    with the metrics of each; with groups, ``groups``, with theirs; with unanswered questions, ``answered``, with the
-    mean over answered ones and their ``share``; if judges were given settings of their own, ``settings``; if models
-    were asked, the ``spent`` calls, tokens and US dollars (None if no server told them or a price is unknown); and the
-    ``numbers`` of further tables: ``differences`` to other transcripts, ``correlations`` with people, and of a run with
-    failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
+    with the metrics of each (and, from AIE, ``files_failed_as_wrong`` of the runs with failed cases); with groups,
+    ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
+    ``share``; if judges were given settings of their own, ``settings``; if models were asked, the ``spent`` calls,
+    tokens and US dollars (None if no server told them or a price is unknown); and the ``numbers`` of further tables:
+    ``differences`` to other transcripts, ``correlations`` with people, and of a run with failed cases
+    ``failed_as_wrong``, with the metrics if these count as wrong.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
     if scores.files:
         content["files"] = {name: _written(metrics) for name, metrics in scores.files.items()}
+    if bounds := scores.files_failed_as_wrong:
+        content["files_failed_as_wrong"] = {name: _written(metrics) for name, metrics in bounds.items()}
     if scores.groups:
         content["groups"] = [{**group, "metrics": _written(group["metrics"])} for group in scores.groups]
     if answered := _written(scores.answered):
