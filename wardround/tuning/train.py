@@ -253,6 +253,7 @@ class Interviews(TrainerCallback):
         for file in self._directory.interviews.glob("*/summary.json"):
             summary = json.loads(file.read_text("utf-8"))
             means = {name: score["mean"] for name, score in summary["scores"].items()}
+            means |= {f"{name}.failed_as_wrong": one["mean"] for name, one in summary["failed_as_wrong"].items()}
             counts = {name: summary[name] for name in ("attempted", "scored")}
             rows.append({"step": int(file.parent.name.rpartition("-")[2]), **counts, **means})
         pd.DataFrame(rows).sort_values("step").to_csv(self._directory.interviews_table, index=False)

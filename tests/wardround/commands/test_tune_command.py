@@ -22,6 +22,7 @@ from wardround.commands.tune import tune as tune_command
 from wardround.tuning import examples
 from wardround.tuning.configuration import LEARNING_RATES, Tuning
 from wardround.tuning.curve import Step, read_table
+from wardround.tuning.directory import TuningDirectory
 from wardround.tuning.examples import Example
 from wardround.tuning.smoke import make_base, smoke, smoke_dialogues
 
@@ -238,6 +239,20 @@ def test_each_checkpoint_interviews_while_the_training_goes_on_and_nothing_else_
     assert spec in json.dumps(spoken)
     for file in ("loss.csv", "adapter_model.safetensors"):
         assert (out / file).read_bytes() == (tmp_path / "plain" / file).read_bytes()
+
+
+def test_scores_of_checkpoints_stand_beside_those_with_failed_interviews_as_wrong(tmp_path: Path) -> None:
+    from wardround.tuning.train import Interviews  # seconds of imports, not for every process that collects
+
+    directory = TuningDirectory(tmp_path)
+    for step, bound in ((3, {}), (6, {"Total Score": {"mean": 20.0}})):
+        summary = {"scores": {"Total Score": {"mean": 40.0}}, "failed_as_wrong": bound}
+        file = directory.interviews / f"checkpoint-{step}" / "summary.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({**summary, "attempted": 2, "scored": 2 - len(bound)}), "utf-8")
+    Interviews(tmp_path / "interview.toml", directory, None, print)._write()
+    lines = directory.interviews_table.read_text("utf-8").splitlines()
+    assert lines == ["step,attempted,scored,Total Score,Total Score.failed_as_wrong", "3,2,2,40.0,", "6,2,1,40.0,20.0"]
 
 
 def test_an_experiment_in_which_no_checkpoint_can_sit_is_refused_before_the_training(
