@@ -170,6 +170,28 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
 
     If leaves were not assessed, the sum of the assessed ones is given beside its maximum.
     """
+    return {name: over_cases(column, ENDS.get(name)) for name, column in _columns(dialogues, scores).items()}
+
+
+def failed_as_wrong(
+    dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None], failed: Sequence[str]
+) -> dict[str, Estimate]:
+    """Return the mean points if failed cases, and dialogues that were not judged, have none; empty if there are none.
+
+    Only of what was assessed in some dialogue; numbers without a worst value have no such bound.
+    """
+    lost = [*failed, *(dialogue.id for dialogue, score in zip(dialogues, scores, strict=True) if score is None)]
+    return {
+        name: over_cases([*column, *((case, 0.0) for case in lost)], ENDS[name])
+        for name, column in _columns(dialogues, scores).items()
+        if lost and name in ENDS and any(value is not None for _, value in column)
+    }
+
+
+def _columns(
+    dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]
+) -> dict[str, list[tuple[str, float | None]]]:
+    """Return every score with the id of its dialogue, by name."""
     columns: dict[str, list[tuple[str, float | None]]] = {}
     partly = any(score is not None and score.unscored for score in scores)
     for dialogue, score in zip(dialogues, scores, strict=True):
@@ -179,4 +201,4 @@ def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores
             values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
         for name, value in (values | statistics_of(dialogue)).items():
             columns.setdefault(name, []).append((dialogue.id, value))
-    return {name: over_cases(column, ENDS.get(name)) for name, column in columns.items()}
+    return columns

@@ -22,6 +22,7 @@ from scoring.clini_eval.points import (
     CliniEvalScores,
     JudgedPoints,
     estimates_of,
+    failed_as_wrong,
     statistics_of,
 )
 from tests.scoring.clini_eval_dialogues import interview
@@ -100,6 +101,17 @@ def test_what_failed_is_left_out_and_never_0() -> None:
     assert found["Avg. Turns"].n == 2 and ASSESSED not in found
     none = estimates_of(dialogues, [None, None])
     assert none[TOTAL].mean is None and none[TOTAL].n == 0
+
+
+def test_what_failed_has_no_points_in_a_bound_of_what_was_assessed() -> None:
+    dialogues = [interview("en", True), interview("en", False)]
+    full = CliniEvalScores(leaves=FULL)
+    bound = failed_as_wrong(dialogues, [full, None], ["lost", "lost"])
+    assert (bound[TOTAL].mean, bound[TOTAL].n) == (25, 4), "one of 100 points, one not judged, two that failed"
+    assert not bound.keys() & {"Avg. Turns", "Avg. Words Phys."}, "a length has no worst value"
+    assert failed_as_wrong(dialogues, [full, full], []) == {}
+    partly = CliniEvalScores(leaves={"empathy": 1.5}, unscored={"organization": "no rule"})
+    assert {ASSESSED, LEAVES["empathy"].column} == {*failed_as_wrong(dialogues[:1], [partly], ["lost"])}
 
 
 def test_where_not_all_was_assessed_the_sum_stands_beside_what_it_could_be() -> None:

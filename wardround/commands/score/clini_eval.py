@@ -20,6 +20,7 @@ from scoring.clini_eval.points import (
     TOTAL,
     CliniEvalScores,
     estimates_of,
+    failed_as_wrong,
 )
 from scoring.metrics.samples import mean
 from scoring.metrics.statistics import Estimate
@@ -28,8 +29,8 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file
 from wardround.commands.score.compared import cell
 from wardround.commands.score.interviews import read_interviews
-from wardround.commands.score.output import ExtraTable, ModeOption, Scores
-from wardround.commands.score.transcripts import checked_models, counts
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
+from wardround.commands.score.transcripts import checked_models, counts, failed_results
 from wardround.config.command_line import parse_models
 from wardround.printing import counted
 from wardround.run.own_loop import run_alone
@@ -117,7 +118,9 @@ def clini_eval(
     metrics = estimates_of(dialogues, scores)
     factors = list(dict.fromkeys(by or []))
     groups = _groups(factors, dialogues, scores, over) if factors else []
-    tables = [*_assessed_table(scores), *([_means_by(factors, groups)] if factors else [])]
+    lost = [result.case_id for run in runs.values() for result in failed_results(run)]
+    bounds = failed_as_wrong(dialogues, scores, lost) if mode == "sound" else {}
+    tables = [*as_wrong_table(bounds), *_assessed_table(scores), *([_means_by(factors, groups)] if factors else [])]
     notes = failed_notes(runs.values())
     notes += [f"Left out: {counted(len(failures), 'dialogue')} that could not be judged."] * bool(failures)
     notes += [*_not_assessed(dialogues, scores), *failures]

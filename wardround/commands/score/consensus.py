@@ -20,10 +20,11 @@ from scoring.mvme.consensus import (
 from scoring.mvme.transcripts import read_collaborations
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, refuse_records
-from wardround.commands.score.transcripts import read_files
+from wardround.commands.score.transcripts import counts, read_files
 from wardround.printing import counted
 from wardround.store.recorded_run import find_run
 from wardround.tables.ai_hospital import NO_DISCUSSION, discussions_of
+from wardround.tables.scores import failed_notes
 
 
 def consensus(
@@ -45,6 +46,7 @@ def consensus(
     notes: list[str] = []
     if source.is_dir():
         run = find_run(source)
+        notes = failed_notes([run])
         found = discussions_of(run.scored)
         if not found:
             refuse(f"{source}: {NO_DISCUSSION}")
@@ -72,7 +74,8 @@ def consensus(
         f"Between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases therefore ended in agreement."
     )
     table = ExtraTable("Cases by the round in which they ended", ["round", "ended", "known to agree"], rows)
-    return Scores("consensus", mode, len(found), metrics, [table], [*notes, note] if unknown else notes)
+    n, more = counts([one.case or str(place) for place, one in enumerate(found)], "discussions")
+    return Scores("consensus", mode, n, metrics, [table], [*notes, note] if unknown else notes, more=more)
 
 
 def _discussions_in(source: Path, rounds: int) -> list[Discussion]:

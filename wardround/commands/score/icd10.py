@@ -9,7 +9,6 @@ import typer
 
 from llm.specs import OFFLINE
 from scoring.asking import ask_each
-from scoring.consultation import reference_parts
 from scoring.metrics.icd10 import RULES, Agreement, DiseaseCase, Rule, agreement, predicted_entities
 from scoring.metrics.icd10_terms import ICD10CM, TermList, load_terms
 from scoring.metrics.samples import Definition
@@ -22,11 +21,12 @@ from wardround.commands.score.report_cases import (
     ReportCase,
     ReportSource,
     count_reports,
+    failed_reports,
     read_report_cases,
 )
 from wardround.commands.score.transcripts import JudgeOption, checked_models
 from wardround.run.own_loop import run_alone
-from wardround.store.recorded_run import RecordedRun, find_run
+from wardround.store.recorded_run import find_run
 from wardround.tables.ai_hospital import is_english, language_name
 from wardround.tables.scores import failed_notes
 
@@ -86,7 +86,7 @@ def icd10(
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
     notes += unanswered(failures, "case", "in which the splitter failed")
     tables = [_by_rule(rules, f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)")]
-    if run and sound and (failed := _failed_cases(run)):
+    if run and sound and (failed := failed_reports(run)):
         without, _ = _split(failed, splitter, term_list, judge)
         tables += as_wrong_table(agreement([*diseases, *(each for _, each in without)], term_list, mode_rule).columns)
     n, more = count_reports(run, [case for case, _ in split])
@@ -107,18 +107,6 @@ def _by_rule(rules: Mapping[Rule, Agreement], title: str) -> ExtraTable:
         for rule, found in rules.items()
     ]
     return ExtraTable(title, ["rule", "R", "P", "F1"], rows)
-
-
-def _failed_cases(run: RecordedRun) -> list[ReportCase]:
-    """Return the failed cases of a run that have a diagnosis to compare with, as reports without one."""
-    asked = [result for result in run.results if result.termination != "sex_bound"]  # the others were refused
-    failed = [run.cases[result.case_id] for result in asked if not result.scored]
-    references = [(case, reference_parts(case)["diagnosis"]) for case in failed]
-    return [
-        ReportCase(case.id, {}, {"diagnosis": diagnosis}, written_in=case.language)
-        for case, diagnosis in references
-        if diagnosis
-    ]
 
 
 def _has_diagnosis(case: ReportCase, mode: Definition) -> bool:

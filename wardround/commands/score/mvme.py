@@ -23,6 +23,7 @@ from wardround.commands.score.report_cases import (
     ReportCase,
     ReportSource,
     count_reports,
+    failed_reports,
     read_report_cases,
     report_cases_of_file,
     reports_of_run,
@@ -73,7 +74,13 @@ def mvme(
     if grade:
         answers, failures = run_alone(ask_each, read_report_cases(source, reference, run), ask_director)
         graded: list[tuple[ReportCase, Grades]] = [(case, answer.options) for case, answer in answers]
-        metrics = _means_by_part({"": [options for _, options in graded]}, mode, [case.case_id for case, _ in graded])
+        metrics = _means_over_cases(graded, mode)
+        failed = [*(case for case, _ in failures), *(failed_reports(run) if run else ())]
+        wrong: list[tuple[ReportCase, Grades]] = [
+            (case, {part: LOWEST for part in PARTS if part in metrics and case.reference.get(part)}) for case in failed
+        ]
+        if wrong and mode == "sound":
+            tables = as_wrong_table(_means_over_cases([*graded, *wrong], mode))
         if silent := [case.case_id for case, _ in graded if not any(case.report.values())]:
             notes.append(f"{len(silent)} of {len(graded)} reports have no part, and are graded D: {first_of(silent)}.")
     elif run:
@@ -85,12 +92,12 @@ def mvme(
         notes += _unclear([options for _, options in graded], mode)
     if error_types:
         lowest = [case for case, options in graded if options.get("diagnosis") == "D"]
-        found, failed = run_alone(ask_each, lowest, ask_why)
+        found, unexplained = run_alone(ask_each, lowest, ask_why)
         metrics |= {
             name: over_cases(((case.case_id, float(why.type == name)) for case, why in found), (0.0, 1.0))
             for name in ERROR_TYPES
         }
-        failures = [*failures, *failed]
+        failures = [*failures, *unexplained]
     notes += unanswered([reason for _, reason in failures])
     n, more = count_reports(run, [case for case, _ in graded])
     return Scores("mvme", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
@@ -134,6 +141,11 @@ def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[Rep
         part: estimate(*zip(*scored, strict=True), ends=ENDS, published=True) if scored else Estimate(n=0)
         for part, scored in values.items()
     }
+
+
+def _means_over_cases(graded: Sequence[tuple[ReportCase, Grades]], mode: Definition) -> dict[str, Estimate]:
+    """Return the means by part; the epochs of a case count as one for the intervals."""
+    return _means_by_part({"": [options for _, options in graded]}, mode, [case.case_id for case, _ in graded])
 
 
 def _means_by_part(

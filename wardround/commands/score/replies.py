@@ -25,6 +25,7 @@ from wardround.printing import counted, reason
 from wardround.run.own_loop import run_alone
 from wardround.store.provenance import write_whole
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.tables.scores import failed_notes
 from wardround.tables.table import Table, as_text
 
 Rounds = Mapping[Key, Exchange]
@@ -71,7 +72,7 @@ def replies(
         return _marked(rounds_by_run, marks)
     samples: dict[str, Samples] = {}
     failures: dict[str, str] = {}
-    notes: list[str] = []
+    notes = failed_notes(found)
     for run in found:
         context = run_alone(context_for, run, parse_models(models or []))
         cases = {key: _case_of(run, key) for key in rounds_by_run[run.name]}

@@ -16,7 +16,7 @@ from scoring.mvme.suite import COPIED
 from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import refuse_records
-from wardround.commands.score.transcripts import counts
+from wardround.commands.score.transcripts import counts, failed_results
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 
@@ -97,6 +97,17 @@ def report_cases_of_file(source: Path, reference: Path | None) -> list[ReportCas
 def count_reports(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
     """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
     return counts([report.case_id for report in reports], "reports") if run else (len(reports), [])
+
+
+def failed_reports(run: RecordedRun) -> list[ReportCase]:
+    """Return the failed cases of a run that have a diagnosis to compare with, as reports without any part."""
+    failed = [run.cases[result.case_id] for result in failed_results(run)]
+    expected = [(case, reference_parts(case)) for case in failed]
+    return [
+        ReportCase(case.id, {}, {part: parts[part] for part in PARTS}, written_in=case.language)
+        for case, parts in expected
+        if parts["diagnosis"]
+    ]
 
 
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:

@@ -40,6 +40,7 @@ from wardround.tables.aie_simulators import (
     simulators_table,
     tracking_table,
 )
+from wardround.tables.scores import failed_notes
 from wardround.tables.table import Table
 
 WITHOUT_TRACKER = " without tracker"
@@ -138,7 +139,13 @@ def played_runs(
     if not tests_by_name:
         refuse(f"{paths[0]}: has no dialogue with a reply; expected a run of graph consultation or dispute_resolution")
     return scores_of_tests(
-        "simulator", tests_by_name, mode, options, labelled_by="rules", notes=notes, failed=bool(notes)
+        "simulator",
+        tests_by_name,
+        mode,
+        options,
+        labelled_by="rules",
+        notes=[*failed_notes(runs), *notes],
+        failed=bool(notes),
     )
 
 

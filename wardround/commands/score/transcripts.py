@@ -27,6 +27,7 @@ from wardround.commands.score.compared import compared
 from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.printing import echo, first_of
 from wardround.store.recorded_run import RecordedRun, find_runs
+from wardround.store.result import Result
 
 _WARNINGS_SHOWN = 20
 _SAME_PATIENT = 0.7  # share of the words of the shorter record
@@ -218,6 +219,11 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
         [path for _, path in found],
         runs,
     )
+
+
+def failed_results(run: RecordedRun) -> list[Result]:
+    """Return the results of the cases that failed; those that were refused for the patient's sex did not."""
+    return [result for result in run.results if not result.scored and result.termination != "sex_bound"]
 
 
 def counts(consultations: Collection[str], what: str = "dialogues") -> tuple[int, list[str]]:

@@ -12,7 +12,7 @@ from cases import load_cases
 from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
-from tests.support.recorded_runs import PARTS, discussed, graded, write_run
+from tests.support.recorded_runs import ENGLISH, PARTS, discussed, graded, write_run
 from wardround.commands.score.report_cases import read_report_cases
 from wardround.store import recorded_run
 from wardround.store.recorded_run import find_run
@@ -25,6 +25,16 @@ def test_consensus_is_read_from_a_run_agreed_and_given_up_apart(tmp_path: Path) 
     assert (found["agreed"]["mean"], found["gave_up"]["mean"], found["agreed"]["n"]) == (0.5, 0.5, 2)
     assert "consensus_after_2" in found and "consensus_after_3" not in found  # as many rounds as the run allowed
     assert "Left out: 1 case without a discussion" in wardround("score", "consensus", run).stdout.replace("\n", " ")
+
+
+def test_the_consensus_of_a_run_says_what_failed_and_counts_epochs_as_no_cases(tmp_path: Path) -> None:
+    results = [discussed(case, 1, epoch=epoch) for case in ENGLISH for epoch in range(2)]
+    results[-1] = graded(ENGLISH[-1], epoch=1, termination="model_error", scores={})
+    run = write_run(tmp_path / "run", results, data={"case_ids": [*ENGLISH]}, epochs=2)
+    told = " ".join(wardround("score", "consensus", run, "--json", tmp_path / "s.json").stdout.split())
+    assert "run: 1 of 4 results failed, and are not scored." in told
+    assert "consensus, sound mode, 2 cases, 3 discussions" in told
+    assert json.loads((tmp_path / "s.json").read_bytes())["n"] == 2
 
 
 def test_a_run_in_which_nothing_was_discussed_has_no_consensus_to_measure(tmp_path: Path) -> None:
@@ -105,6 +115,50 @@ def test_failed_cases_name_no_disease_in_a_bound_beside_the_scores_by_icd10(tmp_
     assert json.loads((tmp_path / "s.json").read_bytes())["metrics"]["R"]["mean"] == 100
     bound = said[said.index("Failed as wrong") :].replace(" ", "")
     assert "│R│66.667│3│" in bound and "│P│100.000│2│" in bound, "of three diseases, two were named"
+
+
+def test_failed_cases_have_the_lowest_grades_in_a_bound_beside_new_grades(tmp_path: Path) -> None:
+    right, lost = [case for case in load_cases("builtin") if case.language == "en"][:2]
+    report = dict.fromkeys(PARTS, "x") | {"diagnosis": right.key.diagnosis}
+    results = [
+        graded(right.id, answers={"dialogue": [], "report": report}),
+        graded(lost.id, termination="model_error", scores={}),
+    ]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "data": {"case_ids": [right.id, lost.id]}}
+    run = write_run(tmp_path / "run", results, **how)
+    assert wardround("score", "mvme", run, "--grade", "--json", tmp_path / "s.json").exit_code == 0
+    written = json.loads((tmp_path / "s.json").read_bytes())
+    assert written["metrics"]["diagnosis"]["mean"] == 4.0
+    bound = written["failed_as_wrong"]
+    assert (bound["diagnosis"]["mean"], bound["diagnosis"]["n"]) == (2.5, 2)
+    whole = write_run(tmp_path / "whole", results[:1], **how)
+    assert wardround("score", "mvme", whole, "--grade", "--json", tmp_path / "s.json").exit_code == 0
+    assert "failed_as_wrong" not in json.loads((tmp_path / "s.json").read_bytes())
+
+
+def test_failed_cases_have_no_points_in_a_bound_beside_clini_evals(tmp_path: Path) -> None:
+    found = _talked(tmp_path / "one")
+    case_id, *_ = [case.id for case in load_cases() if case.language == "en"]
+    failed = graded(case_id, epoch=1, termination="model_error", scores={})
+    results = [*find_run(found).each_answered(), failed]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "data": {"case_ids": [case_id]}, "epochs": 2}
+    run = write_run(tmp_path / "run", results, **how)
+    assert wardround("score", "clini-eval", run, "--json", tmp_path / "s.json").exit_code == 0
+    written = json.loads((tmp_path / "s.json").read_bytes())
+    for name, bound in written["failed_as_wrong"].items():
+        assert bound["mean"] == pytest.approx(written["metrics"][name]["mean"] / 2) and bound["n"] == 2, name
+    assert "Assessed Points" in written["failed_as_wrong"]
+
+
+@pytest.mark.parametrize("arguments", [("replies",), ("simulator",)])
+def test_what_judges_the_replies_of_a_run_says_how_many_cases_failed(tmp_path: Path, arguments: Sequence[str]) -> None:
+    one, lost = [case for case in load_cases("builtin") if case.language == "en"][:2]
+    dialogue = [{"speaker": "doctor", "text": "Do you have pain?"}, {"speaker": "patient", "text": "Yes."}]
+    results = [graded(one.id, answers={"dialogue": dialogue}), graded(lost.id, termination="model_error", scores={})]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "data": {"case_ids": [one.id, lost.id]}}
+    told = wardround("score", *arguments, write_run(tmp_path / "run", results, **how))
+    assert told.exit_code == 0, told.output
+    assert "run: 1 of 2 cases failed, and are not scored." in " ".join(told.stdout.split())
 
 
 @pytest.mark.parametrize("suite", ["icd10", "mvme", "clini-eval"])
