@@ -18,6 +18,7 @@ from wardround.rating.marks import Mark, marks_of_runs
 from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.ai_hospital import ERROR_TITLES, error_type
+from wardround.tables.scores import failed_notes
 from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
@@ -36,7 +37,7 @@ def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -
         named = names_of_types(votes)
         tables += [agreement_table(named, "agreement", "How far people agree", "by equality"), disagreements(named)]
         return [table for table in tables if table.rows]
-    tables = [_means(scale, votes), agreement_table(votes, "agreement", "How far people agree")]
+    tables = [_means(scale, votes, failed_notes(runs)), agreement_table(votes, "agreement", "How far people agree")]
     tables += [_beside_scores(runs, scale, votes), disagreements(votes)]
     return [table for table in tables if table.rows]
 
@@ -70,7 +71,7 @@ def people_of(scale: Name, votes: Mapping[str, Votes]) -> dict[str, dict[Key, fl
     return found
 
 
-def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
+def _means(scale: Name, votes: Mapping[str, Votes], failed: Sequence[str]) -> Table:
     rows = []
     ends = {each.key: (each.choices[0].value, each.choices[-1].value) for each in scale_of(scale, "en").questions}
     for question, by_item in votes.items():
@@ -102,7 +103,7 @@ def _means(scale: Name, votes: Mapping[str, Votes]) -> Table:
     columns += [Column("mark", "Mean", mean=True), Column("items", "Items"), Column("marks", "Marks")]
     by_rater = Counter(rater for by_item in votes.values() for values in by_item.values() for rater in values)
     who = f"Marks by rater: {', '.join(f'{rater} {count}' for rater, count in sorted(by_rater.items()))}."
-    return Table("ratings", "People's ratings", columns, rows, [*notes, who])
+    return Table("ratings", "People's ratings", columns, rows, [*notes, who, *failed])
 
 
 def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distance: str = "interval distance") -> Table:

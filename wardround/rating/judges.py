@@ -29,7 +29,7 @@ from wardround.report.case_sections import pairs_of
 from wardround.report.course import dialogue_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
-from wardround.tables.scores import score_form
+from wardround.tables.scores import failed_notes, score_form
 from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 
 _log = logging.getLogger(__name__)
@@ -62,6 +62,7 @@ class Judgements:
     form: str  # number format of the scores
     # lowest and highest possible score, where known
     ends: Mapping[str, Ends | None] = field(default_factory=dict)
+    failed: Sequence[str] = ()  # how many cases of each run have no answer to judge
 
 
 async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgements:
@@ -101,7 +102,7 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
     own = {judge: family(blocks[judge].spec if judge in blocks else judge) for judge in dict.fromkeys(judges)}
     judge_families: dict[str, str | None] = {AS_RUN: family(specs.pop()) if len(specs) == 1 else None, **own}
     ends = {name: suite.ends_of(name) for name in titles}
-    return Judgements(titles, judge_families, list(answers.values()), score_form(suite), ends)
+    return Judgements(titles, judge_families, list(answers.values()), score_form(suite), ends, failed_notes(runs))
 
 
 def family(spec: str) -> str | None:
@@ -220,6 +221,7 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
         "of people or of other judges.",
         f"{AS_RUN}: the judge of the run itself. {PANEL}: the mean of all judges.",
         *repeated_notes(one.key for one in found.answers),
+        *found.failed,
     ]
     if not people:
         notes.append(

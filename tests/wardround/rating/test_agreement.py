@@ -1,9 +1,15 @@
 """Agreement over several answers to one case, from several runs or epochs."""
 
+from pathlib import Path
 from random import Random
 
+from tests.support.recorded_runs import ENGLISH, PARTS, graded, write_run
+from wardround.rating import agreement, judges
 from wardround.rating.agreement import agreement_table, repeated_notes
 from wardround.rating.items import Key
+from wardround.rating.marks import Mark
+from wardround.run.own_loop import run_alone
+from wardround.store.recorded_run import find_runs
 
 CASES = range(12)
 
@@ -53,3 +59,15 @@ def test_the_order_of_the_marks_changes_neither_alpha_nor_its_interval() -> None
     given = votes(2)
     backwards = {item: dict(reversed(marks.items())) for item, marks in reversed(given.items())}
     assert agreement_table({"q": backwards}, "a", "A").rows == agreement_table({"q": given}, "a", "A").rows
+
+
+def test_means_of_people_and_of_judges_say_how_many_cases_of_the_run_failed(tmp_path: Path) -> None:
+    report = dict.fromkeys(PARTS, "x") | {"diagnosis": ["Caries"]}
+    answered = graded(ENGLISH[0], answers={"dialogue": [], "report": report})
+    failed = graded(ENGLISH[1], termination="model_error", scores={})
+    run = write_run(tmp_path / "run", [answered, failed], graph="consultation", data={"case_ids": [*ENGLISH]})
+    runs = find_runs([run])
+    mark = Mark(rater="Ann", scale="mvme", question="diagnosis", value=3, run="run", case_id=ENGLISH[0], epoch=0)
+    judgements = run_alone(judges.judged, runs, [])
+    for table in (agreement.tables_of(runs, "mvme", [mark])[0], judges.tables_of(judgements)[0]):
+        assert "run: 1 of 2 cases failed, and are not scored." in table.notes, table.name
