@@ -6,7 +6,7 @@ meanwhile as one batch.
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import shorten
@@ -28,6 +28,7 @@ _ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system",
 _READ = frozenset({".safetensors", ".json", ".jinja", ".model"})
 _DATA = {"local_files_only": True, "trust_remote_code": False}
 _loading = threading.Lock()
+_drawing = threading.Lock()  # all models of a process draw from the same generator of random numbers
 
 
 class HfChat(BaseChatModel):
@@ -143,9 +144,8 @@ class LoadedModel:
         gaps = [width - len(source) for source in sources]
         rows = [[padding] * gap + source for gap, source in zip(gaps, sources, strict=True)]
         mask = [[0] * gap + [1] * (width - gap) for gap in gaps]
-        with torch.random.fork_rng(), torch.inference_mode():
-            if how.seed is not None:
-                torch.manual_seed(how.seed)
+        draws = _draws_by(how.seed, self.model.device) if how.temperature > 0 else nullcontext()
+        with draws, torch.inference_mode():
             written = self.model.generate(
                 input_ids=torch.tensor(rows, device=self.model.device),
                 attention_mask=torch.tensor(mask, device=self.model.device),
@@ -170,6 +170,17 @@ class LoadedModel:
             response_metadata={"finish_reason": "length" if len(written) == longest and own == reply else "stop"},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@contextmanager
+def _draws_by(seed: int | None, device: Any) -> Iterator[None]:
+    """Let one model at a time draw, by a seed or anew; the rest of the process draws as if it had not."""
+    import torch
+
+    own = [] if device.type == "cpu" else [device]  # by default, memory is taken on every GPU of the machine
+    with _drawing, torch.random.fork_rng(own, device_type=device.type):
+        torch.seed() if seed is None else torch.manual_seed(seed)
+        yield
 
 
 _seated: dict[str, LoadedModel] = {}

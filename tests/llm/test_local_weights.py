@@ -201,6 +201,30 @@ def test_at_a_temperature_the_seed_decides_and_nothing_else_in_the_process_is_re
     assert torch.equal(torch.rand(1), expected)
 
 
+def test_at_a_temperature_without_a_seed_the_same_question_is_answered_anew(base: Path) -> None:
+    """Each reply began with the same random numbers: repeated questions, as those of a panel, had one answer."""
+    assert len({model(base, temperature=1.5, max_tokens=12).invoke(TALK).text for _ in range(3)}) > 1
+
+
+def test_two_models_that_draw_at_once_answer_by_the_seed_as_each_does_alone(base: Path, tmp_path: Path) -> None:
+    folders = [base, Path(shutil.copytree(base, tmp_path / "another"))]
+    chosen: dict[str, Any] = {"temperature": 1.5, "seed": 3, "max_tokens": 40}
+    alone = [model(folder, **chosen).invoke(TALK).text for folder in folders]
+    with ThreadPoolExecutor(2) as pool:
+        asked = [(pool.submit(model(folder, **chosen).invoke, TALK)) for folder in folders * 3]
+        assert [reply.result().text for reply in asked] == alone * 3
+
+
+def test_a_model_on_the_processor_touches_no_gpu_of_the_machine(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    loaded = model(base, temperature=1.5, seed=3, max_tokens=2)
+    loaded.invoke(TALK)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 8)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda device: pytest.fail(f"GPU {device} was touched"))
+    loaded.invoke(TALK)
+
+
 def test_of_a_long_conversation_the_newest_turns_are_read_and_the_system_message_stays(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
