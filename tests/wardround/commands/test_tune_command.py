@@ -16,6 +16,7 @@ from typing import Any, get_args
 import pytest
 from typer.testing import CliRunner, Result
 
+from llm.local_weights import load_model
 from wardround.cli import app
 from wardround.commands import tune as tune_module
 from wardround.commands.tune import tune as tune_command
@@ -93,6 +94,24 @@ def test_smoke_ends_with_1_and_says_what_failed_if_the_patients_words_are_labell
     assert told.exit_code == 1
     assert "FAILED: only the physician's words have labels" in told.stdout
     assert "the labels say 'Patient:" in told.stdout and "1 checks, 1 failed" in told.stdout
+
+
+def test_smoke_compares_what_was_trained_on_a_gpu_that_hf_models_do_not_use(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As Apple's: the tokens lay there, and the reloaded adapter did not."""
+
+    class Elsewhere:
+        def __init__(self, folder: str) -> None:
+            self.model = self
+            self.loaded = load_model(folder).model
+
+        def to(self, device: object) -> Any:
+            return self.loaded.to(device)
+
+    monkeypatch.setattr("llm.local_weights.load_model", Elsewhere)
+    checks = list(islice(smoke(tmp_path, print), 4))
+    assert checks[3] == ("prefix: the reloaded adapter predicts the same", [])
 
 
 def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, tmp_path: Path) -> None:
