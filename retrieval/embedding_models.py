@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from cases.validation import InputError
@@ -123,7 +124,7 @@ def encoder(model: str, identity: str) -> Callable[[list[str]], Any]:
     transformer = loaded_transformer(model)
 
     def by_one_thread(texts: list[str]) -> Any:
-        with one_thread():
+        with as_alone() if _is_default(model) else one_thread():
             return transformer.encode(
                 texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
             )
@@ -142,6 +143,22 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         set_num_threads(threads)
+
+
+@contextmanager
+def as_alone() -> Iterator[None]:
+    """Compute as the shipped vectors were, in one thread of the processor, whatever the program has set for itself."""
+    import torch
+
+    # PyTorch before 2.9 cannot set it for processors alone.
+    matmul: Any = getattr(torch.backends.mkldnn, "matmul", SimpleNamespace(fp32_precision=""))
+    precision = matmul.fp32_precision
+    matmul.fp32_precision = "ieee"
+    try:
+        with one_thread(), torch.device("cpu"), torch.autocast("cpu", enabled=False):
+            yield
+    finally:
+        matmul.fp32_precision = precision
 
 
 def _multilingual() -> Callable[[str], Any]:
@@ -177,27 +194,28 @@ def loaded_transformer(model: str) -> Any:
 @_without_collection()
 def _transformer(model: str, identity: str) -> Any:
     folder = _package_folder() if _is_default(model) else _possible_folder(model)
-    # The shipped vectors are a processor's, and ours are read there; another model may use what device there is.
-    options = {**_DATA, "device": "cpu" if _is_default(model) else None}
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "IProgress not found")  # a notebook without widgets; no bar is shown
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging as transformers_logging
-    except ImportError as error:
+    except Exception as error:  # a library that is missing, or (OSError, RuntimeError) another build than PyTorch's
         raise EmbeddingModelError(
             f"embedding model {model!r} needs sentence-transformers, which cannot be imported ({error}); "
-            "run `pip install sentence-transformers`"
+            "run `pip install sentence-transformers`, and reinstall or uninstall a package that the error names"
         ) from error
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
+        if _is_default(model):
+            with as_alone():
+                return SentenceTransformer(str(folder), local_files_only=True, device="cpu", **_DATA)
         if folder.is_dir():
-            return SentenceTransformer(str(folder), local_files_only=True, **options)
+            return SentenceTransformer(str(folder), local_files_only=True, **_DATA)
         try:
-            return SentenceTransformer(model, local_files_only=True, **options)
+            return SentenceTransformer(model, local_files_only=True, **_DATA)
         except OSError:
             _require_hub(model)
-            return SentenceTransformer(model, **options)
+            return SentenceTransformer(model, **_DATA)
     except Exception as error:  # network, missing files, wrong format: each library raises its own errors
         raise EmbeddingModelError(
             f"embedding model {model!r} cannot be loaded: {error}\nUse {DEFAULT_MODEL!r}, {MULTILINGUAL_MODEL!r}, the "

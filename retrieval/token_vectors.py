@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cases.user_cache import cache_folder
 from retrieval.embedding import content_digest, unit_rows
-from retrieval.embedding_models import DEFAULT_MODEL, loaded_transformer, model_lock, one_thread
+from retrieval.embedding_models import DEFAULT_MODEL, as_alone, loaded_transformer, model_lock
 from retrieval.vector_cache import Vector, user_vectors
 
 WIDTH = 384  # components of each layer's vector
@@ -57,10 +57,10 @@ def each_token_vectors(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
             for at in range(0, len(alike), _BATCH)
         ]
         for batch in batches:
-            ids = torch.tensor([one.input_ids for _, one in batch])
-            types = torch.zeros_like(ids)  # the model was trained with one text at a time
-            mask = torch.ones_like(ids)
-            with one_thread(), torch.inference_mode():
+            with as_alone(), torch.inference_mode():
+                ids = torch.tensor([one.input_ids for _, one in batch])
+                types = torch.zeros_like(ids)  # the model was trained with one text at a time
+                mask = torch.ones_like(ids)
                 states = (
                     model[0]
                     .auto_model(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)

@@ -24,6 +24,7 @@ from retrieval import (
 from retrieval import embedding as module
 from retrieval.embedding import content_digest, ship
 from retrieval.embedding_models import DEFAULT_MODEL, fingerprint
+from retrieval.token_vectors import token_vectors
 from retrieval.vector_cache import ShippedVectors, StoredVectors
 
 TEXTS = ["chest pain on exertion", "itching rash on both arms", "头痛三天", "", "broken \ud800 text"]
@@ -291,6 +292,41 @@ def test_the_default_model_stays_on_the_processor_where_there_is_another_device(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     embedding_models._transformer.cache_clear()
     assert embedding_models.loaded_transformer(DEFAULT_MODEL).device.type == "cpu"
+
+
+@pytest.mark.slow  # the model is loaded
+def test_the_default_models_vectors_do_not_depend_on_what_a_program_has_set_for_its_own_use_of_pytorch() -> None:
+    import torch
+
+    def computed() -> list[Any]:
+        embedding_models._transformer.cache_clear()
+        encode = embedding_models.encoder.__wrapped__(DEFAULT_MODEL, "")
+        return [*encode(["chest pain on exertion"]), *token_vectors.__wrapped__("Yes, twice.", "Have you had surgery?")]
+
+    alone = computed()
+    precision = torch.get_float32_matmul_precision()
+    torch.set_default_device("meta")  # stands in for a GPU
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            beside = computed()
+        assert torch.get_default_device().type == "meta" and torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_default_device(None)
+        torch.set_float32_matmul_precision(precision)
+    assert all(np.array_equal(*rows) for rows in zip(alone, beside, strict=True))
+
+
+def test_a_library_that_does_not_fit_pytorch_is_one_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As torchvision of another build, which is installed beside PyTorch for processors."""
+
+    class Unfit(types.ModuleType):
+        def __getattr__(self, name: str) -> None:
+            raise RuntimeError("operator torchvision::nms does not exist")
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", Unfit("sentence_transformers"))
+    with pytest.raises(EmbeddingModelError, match=r"torchvision::nms does not exist.*reinstall or uninstall"):
+        embedding_models._transformer.__wrapped__("any", "")
 
 
 @pytest.mark.parametrize(
