@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from wardround.tuning.examples import Counts, Example, examples_of
 
 _UNWRITTEN = "cannot be written or read; free some space if the disk is full, then run the same command again"
 _ARCHIVE = "inline_container.cc"  # PyTorch's files; where the disk is full, its error names the source line alone
+_NO_MEMORY = re.compile("out of memory|can't allocate memory")  # CUDA's and Apple's GPUs; processors
 
 Report = Callable[[Step, int], None]  # called with a step and the number of steps
 
@@ -107,11 +109,11 @@ def train(
         except (OSError, SafetensorError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or error
             raise TrainingStoppedError(f"{out}: {_UNWRITTEN}: {reason}") from error
-        except torch.OutOfMemoryError as error:
-            raise TrainingStoppedError(
-                "out of memory: use a larger --accumulate to process a batch in smaller parts"
-            ) from error
         except RuntimeError as error:
+            if _NO_MEMORY.search(str(error)):
+                raise TrainingStoppedError(
+                    "out of memory: use a larger --accumulate to process a batch in smaller parts"
+                ) from error
             if _ARCHIVE not in str(error):
                 raise
             raise TrainingStoppedError(f"{out}: {_UNWRITTEN}: a checkpoint is cut off ({error})") from error

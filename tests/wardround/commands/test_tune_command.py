@@ -114,6 +114,23 @@ def test_smoke_compares_what_was_trained_on_a_gpu_that_hf_models_do_not_use(
     assert checks[3] == ("prefix: the reloaded adapter predicts the same", [])
 
 
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+def test_where_memory_is_short_a_training_stops_with_what_to_do(
+    device: str, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only CUDA has an error of its own for this; of others, there was a traceback."""
+    import torch
+
+    def trainer_of(*_: object) -> None:
+        if device == "mps":
+            raise RuntimeError("MPS backend out of memory (MPS allocated: 18.1 GB)")
+        torch.empty(2**50)
+
+    monkeypatch.setattr("wardround.tuning.train.trainer_of", trainer_of)
+    told = tune(work, tmp_path / "out")
+    assert told.exit_code == 1 and "out of memory: use a larger --accumulate" in told.stderr
+
+
 def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, tmp_path: Path) -> None:
     told = tune(work, tmp_path / "out", keep=3)
     assert told.exit_code == 0, told.output
