@@ -10,7 +10,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -154,8 +154,9 @@ def as_alone() -> Iterator[None]:
     matmul: Any = getattr(torch.backends.mkldnn, "matmul", SimpleNamespace(fp32_precision=""))
     precision = matmul.fp32_precision
     matmul.fp32_precision = "ieee"
+    is_default = torch.get_default_device().type == "cpu"  # naming it anyway costs an eighth of an embedding
     try:
-        with one_thread(), torch.device("cpu"), torch.autocast("cpu", enabled=False):
+        with one_thread(), nullcontext() if is_default else torch.device("cpu"), torch.autocast("cpu", enabled=False):
             yield
     finally:
         matmul.fp32_precision = precision
