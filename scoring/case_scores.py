@@ -19,6 +19,7 @@ from llm.masking import masked
 from llm.role import is_judging
 from llm.scopes import holding
 from llm.trace import TraceError
+from llm.tracing import enclosing_config
 from scoring.metrics.statistics import Ends
 
 # What a run can produce and a suite can need: the stages' decisions, a report, a dialogue, the actions by which the
@@ -41,8 +42,8 @@ def judge_failed(error: AskError) -> str:
 
 
 def _check_judge(role: Role[Any]) -> None:
-    """Refuse a role of another stage, which only the doctors' default model could answer."""
-    if not is_judging(role.stage):
+    """Refuse a role of another stage, which only the doctors' default model could answer; graphs ask what they ask."""
+    if not (is_judging(role.stage) or enclosing_config()):
         raise GivenError(f"role {role.name!r} judges at the stage {role.stage!r}; declare it at 'evaluation'")
 
 

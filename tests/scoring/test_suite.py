@@ -10,6 +10,7 @@ import pytest
 
 from cases import Case, load_cases
 from cases.registry import RegistryError
+from graphs import one_step
 from llm import ModelSettings, ask
 from llm.errors import CacheError
 from llm.trace import TraceError
@@ -117,6 +118,17 @@ def test_a_judge_of_another_stage_is_refused_as_the_doctors_model_would_be_its_o
 
     told = "metric failed: GivenError: role 'examinee' judges at the stage 'rehearsal'; declare it at 'evaluation'"
     assert score().unscored["judged"].startswith(told)
+
+
+def test_a_metric_may_run_a_graph_that_asks_roles_of_any_stage() -> None:
+    """It was told to declare our doctor at 'evaluation'."""
+
+    @metric("second_report", suite="medchain")
+    async def second_report(case: Case, answers: Any) -> float:
+        report = (await one_step.ainvoke({"case": case}, context={"retrieval": False}))["report"]
+        return float(bool(report.diagnosis))
+
+    assert score().values["second_report"] == 1.0
 
 
 @pytest.mark.parametrize("full", [CacheError("it cannot be used"), TraceError(28, "No space left on device")])
