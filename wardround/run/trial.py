@@ -64,8 +64,9 @@ async def try_out(experiment: Experiment, context: Context, items: Sequence[Stor
             wrong.append(str(result.error))
         else:  # the code of a plug-in may have caught the error, and gone on without the answer
             wrong += [f"{call.id}: {call.error}" for call in calls if (call.error or "").startswith(PROMPT_ERROR)]
+        remedy = "distinguish them by their `place`, or runs of a graph by the `scope` of its context"
         wrong += [
-            f"call {call} is made {times} times, and one answer may stand for all; distinguish them by their `place`"
+            f"call {call} is made {times} times, and one answer may stand for all; {remedy}"
             for call, times in asked.items()
             if times > 1
         ]

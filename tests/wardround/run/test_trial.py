@@ -162,6 +162,7 @@ def test_two_calls_of_one_name_whose_second_would_get_the_firsts_answer_are_told
     with FakeServer() as server:
         said = refused(short(server, limit=1, strategy="echo"), server, tmp_path / "out")
     assert "call referral.level1/lone_doctor/vote is made 2 times, and one answer may stand for all" in said
+    assert "distinguish them by their `place`, or runs of a graph by the `scope` of its context" in said
 
 
 @pytest.mark.parametrize(
