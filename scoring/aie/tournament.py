@@ -122,8 +122,8 @@ def with_people(
 ) -> "Iterator[tuple[str, float | None, tuple[float, float] | None, int]]":
     """Yield each judged or automatic column's mean correlation with people's columns, highest first (AIE, figure 5b).
 
-    The interval (95 %, percentiles) is by resampling cases; n is the number of pairs and cases that people judged and
-    for which the column has a value.
+    Pairs and cases that no person judged do not count. The interval (95 %, percentiles) is by resampling cases; n is
+    the number of pairs and cases for which the column has a value.
     """
     import numpy as np
     import pandas as pd
@@ -131,6 +131,7 @@ def with_people(
     frame = pd.DataFrame({name: pd.Series(column) for name, column in columns.items()})
     people = [name for name in frame if str(name).startswith("people: ")]
     others = [name for name in frame if name not in people]
+    frame = frame[frame[people].notna().any(axis=1)]
 
     def resampled_means(of: "pd.DataFrame") -> "pd.Series[float]":
         ranked = of.rank() if method == "spearman" else of  # ranking the whole frame at once is faster
@@ -143,11 +144,9 @@ def with_people(
     resampled = pd.DataFrame(
         [resampled_means(frame.iloc[np.concatenate([cases[at] for at in places])]) for places in drawn]
     )
-    judged = frame[people].notna().any(axis=1)
     for name in found.sort_values(ascending=False, na_position="last").index:
         known = resampled[name].dropna()
         interval = None
         if len(cases) > 2 and len(known) >= 0.9 * _RESAMPLES:
             interval = (float(known.quantile(0.025)), float(known.quantile(0.975)))
-        n = int((judged & frame[name].notna()).sum())
-        yield str(name), None if pd.isna(found[name]) else float(found[name]), interval, n
+        yield str(name), None if pd.isna(found[name]) else float(found[name]), interval, int(frame[name].notna().sum())

@@ -66,10 +66,11 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
     """Tabulate the mean correlation of each column with people's judgements, the highest first (AIE, Figure 5b)."""
     rows: list[dict[str, Any]] = []
     cases: dict[str, int] = {}
+    judged = {unit for name, column in columns.items() if name.startswith("people: ") for unit in column}
     for name, r, interval, n in with_people(columns, method):
         low, high = interval or (None, None)
         rows.append({"column": name, "r_mean": r, "r_low": low, "r_high": high, "r_n": n, "n": n})
-        cases |= {name: len({case for *_, case in columns[name]})} if interval else {}
+        cases |= {name: len({case for *_, case in columns[name].keys() & judged})} if interval else {}
     table_columns = [
         Column("column", "", key=True),
         Column("r", f"Mean {method.capitalize()}", mean=True),
