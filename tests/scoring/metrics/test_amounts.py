@@ -118,7 +118,19 @@ def test_how_often_counts_the_same_in_latin_and_in_words() -> None:
     ):
         assert stated_share(one, other) == stated_share(other, one) == 1
         assert not told_otherwise(one, other)
-    assert not told_otherwise("500 mg daily", "500 mg once a day")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("500 mg daily", "500 mg once a day"), ("1 g once daily", "1 g q24h"), ("5 mg annually", "5 mg once a year")],
+)
+def test_a_dose_without_a_count_is_taken_once(one: str, other: str) -> None:
+    assert not told_otherwise(one, other) and not told_otherwise(other, one)
+
+
+@pytest.mark.parametrize("often", ["b.i.d.", "t.i.d.", "q.i.d.", "q.d."])
+def test_a_sentence_that_ends_in_how_often_is_no_part_of_the_next(often: str) -> None:
+    assert stated_share(f"No edema on furosemide 40 mg {often} Chest pain is present.", "Chest pain") == 1
 
 
 def test_an_amount_keeps_its_time_when_written_as_the_report_has_it() -> None:
