@@ -12,6 +12,7 @@ from cases.vocabulary import compiled, word_list
 SAME_THING = 0.3  # share of two clauses' words in both, from which they speak of one thing
 ROOT = 5  # letters shared by forms of one English word
 _NUMBER = re.compile(r"[0-9.]+")
+_NO_DRUGS = {"apri", "chol"}  # April and cholesterol end as drugs do
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ def _drugs(text: str) -> frozenset[str]:
     drugs = word_list("medical_terms")["drugs"]
     if has_chinese(text):
         return frozenset(compiled(drugs["zh"]).findall(text))
-    return frozenset(each[:4].casefold() for each in compiled(rf"(?i)\b{drugs['en']}\b").findall(text))
+    found = {each[:4].casefold() for each in compiled(rf"(?i)\b{drugs['en']}\b").findall(text)}
+    return frozenset(found - _NO_DRUGS)
 
 
 @lru_cache(maxsize=4096)

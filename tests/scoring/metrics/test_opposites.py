@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.metrics.content import clauses_of, stated
-from scoring.metrics.opposites import is_contrary, names_another_organ, without_other_relatives
+from scoring.metrics.opposites import is_contrary, names_another_drug, names_another_organ, without_other_relatives
 
 PATIENTS = [
     "A 4-year-old boy brought in by his mother with fever and a rash",
@@ -71,6 +71,11 @@ def test_nothing_is_left_out_where_the_truth_speaks_of_the_family(truth: str) ->
 )
 def test_forms_of_one_organs_name_are_one_organ(one: str, other: str, another: bool) -> None:
     assert names_another_organ(one, other) == another
+
+
+@pytest.mark.parametrize("word", ["Seen in April", "High cholesterol"])
+def test_a_word_that_ends_as_drugs_do_is_no_drug(word: str) -> None:
+    assert names_another_drug("Enalapril", "Atorvastatin") and not names_another_drug(word, "Atorvastatin")
 
 
 @pytest.mark.parametrize(
