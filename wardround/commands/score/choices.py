@@ -168,7 +168,7 @@ class FromRecords:
 
 
 def formats_compared(mcq: list[Sample], interactive: list[Sample]) -> ExtraTable:
-    """Compare the two formats, paired by case: what has no answer counts as wrong in both, or is in neither."""
+    """Compare the two formats, paired by case; the values count what has no answer as wrong."""
     title = "Multiple choice minus interactive, paired by case"
     return compared({"DIAGNOSIS": mcq}, {"DIAGNOSIS": interactive}, title, "formats")
 

@@ -28,6 +28,6 @@ def mcq(
     found = run_alone(compare_formats, run, parse_models(models or []))
     metrics, over_answered = (percentages(values) for values in (found.samples, found.answered))
     answered = {name: one for name, one in over_answered.items() if one.n < metrics[name].n}
-    tables = [formats_compared(*found.answered.values())]
+    tables = [formats_compared(*found.samples.values())]
     failed = bool(answered or found.unwritten)
     return Scores("mcq", "sound", found.cases, metrics, tables, found.missing, failed, answered)

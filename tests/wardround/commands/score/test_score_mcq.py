@@ -217,6 +217,8 @@ def test_a_case_that_failed_in_the_run_is_wrong_and_both_bounds_are_shown(run: P
     found = json.loads((tmp_path / "scores.json").read_text("utf-8"))
     assert (found["metrics"]["MCQ_DIAGNOSIS"]["n"], found["metrics"]["DIAGNOSIS"]["n"]) == (3, 3)
     assert (found["answered"]["DIAGNOSIS"]["n"], found["answered"].keys()) == (2, {"DIAGNOSIS"})
+    means = [found["metrics"][name]["mean"] for name in ("MCQ_DIAGNOSIS", "DIAGNOSIS")]
+    assert found["formats"]["DIAGNOSIS"]["mean"] == pytest.approx(means[0] - means[1])
 
 
 def test_a_wrong_directory_model_or_file_ends_with_code_2(run: Path, tmp_path: Path) -> None:
