@@ -75,7 +75,6 @@ def test_a_judge_who_gives_all_answers_the_same_has_an_interval_on_the_scale() -
     assert row["mean_low"] == 1 < row["mean_high"] < 2.5
 
 
-@pytest.mark.slow
 def test_each_mean_stands_beside_the_number_of_answers_that_it_is_over() -> None:
     found = answered(0.0)
     for one in found.answers[:6]:
@@ -86,6 +85,7 @@ def test_each_mean_stands_beside_the_number_of_answers_that_it_is_over() -> None
     assert shown == {"openai:gpt-4o": "18", "offline": "24", "panel": "18", "people": "3"}
 
 
+@pytest.mark.slow
 def test_people_measure_self_preference_where_no_other_judge_does() -> None:
     found = answered(0.5)
     for one in found.answers:
