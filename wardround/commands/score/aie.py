@@ -52,6 +52,7 @@ from wardround.commands.score.transcripts import (
     by_either_name,
     counts,
     each_doctor,
+    failed_against,
     judgements_of,
     read_played,
     without,
@@ -124,7 +125,7 @@ def aie(
     diagnosing, answering = (
         choosing_each(spec, option, path_of, runs) for spec, option in ((diagnose, "--diagnose"), (mcq, "--mcq"))
     )
-    notes = [*_not_scored(runs), *failed_notes(each_doctor(against or ())[2])]
+    notes = [*_not_scored(runs), *failed_against(against)]
     asked = [("--diagnose", one) for one in chosen_by(diagnosing)] + [("--mcq", one) for one in chosen_by(answering)]
     by_rules = [*offline_notes(runs), *asked_of_rules(*asked)]
     played = mcq is None  # a choice from the record needs no dialogue

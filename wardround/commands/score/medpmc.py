@@ -33,6 +33,7 @@ from wardround.commands.score.transcripts import (
     checked_models,
     counts,
     each_doctor,
+    failed_against,
     judgements_of,
     read_played,
 )
@@ -111,7 +112,7 @@ def medpmc(
     people = judgements_of(human, own.files)
     cases, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
-    notes = failed_notes([*runs, *each_doctor(against or ())[2]])
+    notes = [*failed_notes(runs), *failed_against(against)]
     if against:
         tables.append(own.minus(scored(against), notes))
     if mode == "sound":

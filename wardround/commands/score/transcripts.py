@@ -28,6 +28,7 @@ from wardround.commands.score.output import ExtraTable, refuse_records
 from wardround.printing import echo, first_of
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
+from wardround.tables.scores import failed_notes
 
 _WARNINGS_SHOWN = 20
 _SAME_PATIENT = 0.7  # share of the words of the shorter record
@@ -224,6 +225,11 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
 def failed_results(run: RecordedRun) -> list[Result]:
     """Return the results of the cases that failed; those that were refused for the patient's sex did not."""
     return [result for result in run.results if not result.scored and result.termination != "sex_bound"]
+
+
+def failed_against(paths: Sequence[Path] | None) -> list[str]:
+    """Note how many cases of each run of --against failed; it may have the name of one that is scored."""
+    return [f"--against {note}" for note in failed_notes(each_doctor(paths or ())[2])]
 
 
 def counts(consultations: Collection[str], what: str = "dialogues") -> tuple[int, list[str]]:
