@@ -140,15 +140,16 @@ def _drugs(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _organs(text: str) -> frozenset[str]:
-    chinese = has_chinese(text)
-    found = re.findall(_organ(chinese), text.casefold())
-    return frozenset(found if chinese else (each[:4] for each in found))  # ovary and ovaries
+    return frozenset(name for name, pattern in _organ_names(has_chinese(text)) if pattern.search(text))
 
 
 @cache
-def _organ(chinese: bool) -> re.Pattern[str]:
+def _organ_names(chinese: bool) -> list[tuple[str, re.Pattern[str]]]:
     organs = word_list("finding_terms")["organs"]
-    return re.compile(organs["zh"] if chinese else rf"\b(?:{organs['en']})\b")
+    return [
+        (name, re.compile(han if chinese else rf"\b(?:{english})\b", re.IGNORECASE))
+        for name, (english, han) in organs.items()
+    ]
 
 
 @lru_cache(maxsize=4096)

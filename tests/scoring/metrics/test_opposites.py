@@ -67,6 +67,13 @@ def test_nothing_is_left_out_where_the_truth_speaks_of_the_family(truth: str) ->
         ("肝脏增大", "脾脏增大", True),
         ("Enlarged liver", "Enlarged spleen", True),
         ("Gallbladder stones", "Bladder stones", True),
+        ("Cyst of the kidney", "Renal cyst, normal liver", False),
+        ("The heart is enlarged", "Cardiac enlargement, clear lungs", False),
+        ("Stone in the left ureter", "Ureteral stone, hydronephrosis of the kidney", False),
+        ("A murmur at the heart valve", "A murmur at the aortic valve", False),
+        ("Stricture of the urethra", "Ureteral stricture", True),
+        ("Hepatic cyst", "Renal cyst", True),
+        ("尿道狭窄", "输尿管狭窄", True),
     ],
 )
 def test_forms_of_one_organs_name_are_one_organ(one: str, other: str, another: bool) -> None:
