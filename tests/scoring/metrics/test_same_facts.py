@@ -111,6 +111,19 @@ def test_a_drug_is_the_same_behind_another_word() -> None:
     assert stated_share("Amoxicillin 1 g; then ramipril 5 mg daily.", "Ramipril 5 mg daily.") == 1.0
 
 
+@pytest.mark.parametrize(
+    ("report", "key"),
+    [
+        ("头孢曲松抗感染治疗", "头孢抗感染治疗"),
+        ("头孢曲松抗感染治疗", "头孢菌素抗感染治疗"),
+        ("低分子量肝素抗凝", "低分子肝素抗凝"),
+        ("Treat high blood lipids by diet and atorvastatin", "Treat high cholesterol by diet"),
+    ],
+)
+def test_a_class_or_a_measure_is_no_other_drug(report: str, key: str) -> None:
+    assert stated_share(report, key) >= 0.75
+
+
 @pytest.mark.parametrize(("one", "other"), [("Ejection fraction 35 %", "LVEF 35%"), ("左室射血分数35%", "EF 35%")])
 def test_a_measure_is_the_same_by_its_abbreviation(one: str, other: str) -> None:
     assert entailed([one], other) == entailed([other], one) == [True]
