@@ -10,6 +10,9 @@ from cases.text.numbers import in_digits
 from cases.text.words import has_chinese
 from cases.vocabulary import compiled, data_file
 
+# A short form, with its full stop unless that ends the sentence: "b.i.d. with food".
+_SHORT = r"(?<![a-z.])(?:{})(?!\.?[a-z])(?:\.(?=[,;)]| (?-i:[a-z(])))?"
+
 
 class Amount(NamedTuple):
     """A number with its unit as a text has it, per what time, and how much that is of what."""
@@ -134,7 +137,7 @@ def in_full(text: str) -> str:
     """Return a text with how often something is taken in words of its language: "twice daily" for b.i.d."""
     language = "zh" if has_chinese(text) else "en"
     for short in _written()["short"]:
-        text = compiled(short["from"], re.IGNORECASE).sub(short[language], text)
+        text = compiled(_SHORT.format(short["from"]), re.IGNORECASE).sub(short[language], text)
     return text
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.metrics.amounts import amounts, as_in, told_otherwise
+from scoring.metrics.amounts import amounts, as_in, in_full, told_otherwise
 from scoring.metrics.stated_share import stated_share
 
 
@@ -118,6 +118,7 @@ def test_how_often_counts_the_same_in_latin_and_in_words() -> None:
     ):
         assert stated_share(one, other) == stated_share(other, one) == 1
         assert not told_otherwise(one, other)
+    assert not told_otherwise("Mesalazine 2 g twice daily", "Mesalazine 4 g daily in two divided doses")
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,13 @@ def test_a_dose_without_a_count_is_taken_once(one: str, other: str) -> None:
 @pytest.mark.parametrize("often", ["b.i.d.", "t.i.d.", "q.i.d.", "q.d."])
 def test_a_sentence_that_ends_in_how_often_is_no_part_of_the_next(often: str) -> None:
     assert stated_share(f"No edema on furosemide 40 mg {often} Chest pain is present.", "Chest pain") == 1
+
+
+def test_the_full_stop_of_a_short_form_ends_a_sentence_only_before_another_one() -> None:
+    assert in_full("Twice: b.i.d. with food. 1 g t.i.d. Stop. 2. BID") == (
+        "Twice: twice daily with food. 1 g 3 times daily. Stop. 2. twice daily"
+    )
+    assert in_full("1 g q.d.s., 1 g q.i.d., 2 g q12h.") == "1 g q.d.s., 1 g 4 times daily, 2 g every 12 hours."
 
 
 def test_an_amount_keeps_its_time_when_written_as_the_report_has_it() -> None:
