@@ -12,7 +12,7 @@ from cases.vocabulary import compiled, word_list
 SAME_THING = 0.3  # share of two clauses' words in both, from which they speak of one thing
 ROOT = 5  # letters shared by forms of one English word
 _NUMBER = re.compile(r"[0-9.]+")
-_NO_DRUGS = {"apri", "chol"}  # April and cholesterol end as drugs do
+_EXAMPLES = re.compile(r"(?:\b(?:such as|for example|e\.g\.)|如)[^,，;；。)）]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -124,18 +124,20 @@ def names_another_organ(one: str, other: str) -> bool:
 
 
 def names_another_drug(one: str, other: str) -> bool:
-    """Whether both texts name drugs, and none of one is named in the other; words may stand before a Chinese name."""
+    """Whether both texts name drugs, and none of one is named in the other; "such as amoxicillin" names none.
+
+    Words may stand before a Chinese name.
+    """
     named = _drugs(one), _drugs(other)
     return all(named) and not any(a.endswith(b) or b.endswith(a) for a in named[0] for b in named[1])
 
 
 @lru_cache(maxsize=4096)
 def _drugs(text: str) -> frozenset[str]:
-    drugs = word_list("medical_terms")["drugs"]
+    drugs, text = word_list("medical_terms")["drugs"], _EXAMPLES.sub("", text)
     if has_chinese(text):
         return frozenset(compiled(drugs["zh"]).findall(text))
-    found = {each[:4].casefold() for each in compiled(rf"(?i)\b{drugs['en']}\b").findall(text)}
-    return frozenset(found - _NO_DRUGS)
+    return frozenset(each[:4].casefold() for each in compiled(rf"(?i)\b{drugs['en']}\b").findall(text))
 
 
 @lru_cache(maxsize=4096)
