@@ -24,7 +24,6 @@ def asks_if_well(words: str, language: Language) -> bool:
     return round(float(asked_input(words, language) @ _weights()), DECIMALS) > _MIN_LOGIT
 
 
-@cache
 def questions_to_learn(language: Language) -> dict[str, bool]:
     """Return questions, and whether they ask if something is well: frames are filled with each of their fillings."""
     data = data_file("nodes.offline", "wellbeing")

@@ -155,7 +155,7 @@ def failures_as_wrong(results: Sequence[Result], suite: Suite) -> list[Result] |
 
     A case does not count in a column for which its key has nothing.
     """
-    asked = [result for result in results if result.termination != "sex_bound"]  # the others were refused
+    asked = [result for result in results if not result.refused]
     if all(result.scored and not result.judges_failed for result in asked):
         return None
     ends = _bounded(results, suite)

@@ -213,7 +213,6 @@ def sample(
     from collections import Counter
 
     from cases import CaseFileError, Problem
-    from cases.note_files import read_notes
     from cases.notes import Note, lacking
     from wardround.config.experiment_file import check_experiment
     from wardround.config.selection import select
@@ -222,9 +221,8 @@ def sample(
     try:
         data = {"notes": sources[0] if len(sources) == 1 else sources, "limit": limit, "shuffle": shuffle}
         experiment = check_experiment({"data": data, "graph": "reconstruction"})
-        drawn = [stored.item for stored in select(experiment.data).items]
         warnings: list[Problem] = []
-        read_notes(sources, warnings)
+        drawn = [stored.item for stored in select(experiment.data, warnings).items]
     except CaseFileError as error:
         refuse_file(", ".join(sources), error.problems)
     report(warnings)

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from cases import Case
+from cases import Case, Problem
 from cases.case import Split
 from cases.files import BUILTIN, each_case
 from cases.note_files import read_notes
@@ -120,8 +120,8 @@ def refuse_notes(data: Data) -> None:
         raise ConfigurationError(f"data.notes: {data.notes} has notes, but cases are needed; set data.cases instead")
 
 
-def select(data: Data) -> Selection:
-    """Return the cases or notes of an experiment, in file order.
+def select(data: Data, warnings: list[Problem] | None = None) -> Selection:
+    """Return the cases or notes of an experiment, in file order; ``warnings`` is extended by those of reading notes.
 
     Raises:
         CaseFileError: the file cannot be read or is faulty.
@@ -129,7 +129,7 @@ def select(data: Data) -> Selection:
     """
     texts = TextStore()
     if data.notes is not None:
-        notes = [StoredItem.of(note, texts) for note in read_notes(data.notes)]
+        notes = [StoredItem.of(note, texts) for note in read_notes(data.notes, warnings)]
         return Selection(_chosen(notes, data, data.source, ""))
     split = data.split or ("test" if data.cases == BUILTIN and not data.case_ids else None)
     enough = data.limit if data.shuffle is None and not data.case_ids else None  # the first are taken

@@ -83,6 +83,11 @@ class Result(BaseModel):
             why.startswith(for_good) for why in self.judges_failed
         )
 
+    @property
+    def refused(self) -> bool:
+        """Whether the case was refused, as its findings imply another sex than was asked for: it did not fail."""
+        return self.termination == "sex_bound"
+
     def is_kept(self, *, retry_failed: bool) -> bool:
         """Whether it stays when the run is resumed; ``retry_failed`` retries also what failed for good."""
         return self.final and (not retry_failed or (self.scored and not self.judges_failed))

@@ -224,7 +224,7 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
 
 def failed_results(run: RecordedRun) -> list[Result]:
     """Return the results of the cases that failed; those that were refused for the patient's sex did not."""
-    return [result for result in run.results if not result.scored and result.termination != "sex_bound"]
+    return [result for result in run.results if not (result.scored or result.refused)]
 
 
 def failed_against(paths: Sequence[Path] | None) -> list[str]:
