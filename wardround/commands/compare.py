@@ -13,11 +13,11 @@ def compare(
         list[Path], typer.Argument(metavar="RUN", help="Two or more run directories; the first is the baseline.")
     ],
     csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Also write the differences to this file, as CSV.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the differences to this file, as CSV.")
     ] = None,
     latex: Annotated[
         Path | None,
-        typer.Option("--latex", metavar="FILE", help="Also write the differences to this file, as a LaTeX table."),
+        typer.Option(metavar="FILE", help="Also write the differences to this file, as a LaTeX table."),
     ] = None,
     margin: Annotated[
         float | None,

@@ -22,9 +22,7 @@ Sources = Annotated[
 ]
 Marks = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--marks", metavar="FILE", help="File of pairwise judgements of these runs (`wardround rate`); may be repeated."
-    ),
+    typer.Option(metavar="FILE", help="File of pairwise judgements of these runs (`wardround rate`); may be repeated."),
 ]
 
 export_app = group_of_commands("Export runs in the formats of other tools.")
@@ -48,7 +46,7 @@ def transcripts(
         Path, typer.Option("-o", "--out", metavar="FILE", help="JSON file to write (a list of transcripts).")
     ],
     format: Annotated[
-        Literal["aie", "medpmc"], typer.Option("--format", help="Write the file format of AIE's or Med-PMC's authors.")
+        Literal["aie", "medpmc"], typer.Option(help="Write the file format of AIE's or Med-PMC's authors.")
     ] = "aie",
 ) -> None:
     """Write consultations in AIE's or Med-PMC's file format.
@@ -75,7 +73,7 @@ def transcripts(
 def example(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory of consultations.")],
     case_id: Annotated[
-        str, typer.Option("--case-id", metavar="ID", help="Id of the case, which must not be among those to be run.")
+        str, typer.Option(metavar="ID", help="Id of the case, which must not be among those to be run.")
     ],
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="Text file to write; pictures are written beside it.")

@@ -13,9 +13,7 @@ from wardround.printing import counted, echo
 if TYPE_CHECKING:
     from cases import Case
 
-Location = Annotated[
-    str, typer.Option("--memory", help="Memory to use: 'builtin', a directory, or the URL of a Chroma server.")
-]
+Location = Annotated[str, typer.Option(help="Memory to use: 'builtin', a directory, or the URL of a Chroma server.")]
 Embedding = Annotated[
     str, typer.Option(help="Embedding: use-multilingual-v3, or the name or path of a sentence-transformers model.")
 ]

@@ -84,9 +84,7 @@ Models = Annotated[
 RoleModels = Annotated[
     list[str] | None,
     typer.Option(
-        "--models",
-        metavar="[ROLE=]SPEC",
-        help="Model for all roles, or for one (offline rules if not given); may be repeated.",
+        metavar="[ROLE=]SPEC", help="Model for all roles, or for one (offline rules if not given); may be repeated."
     ),
 ]
 Settings = Annotated[
@@ -120,7 +118,6 @@ CallSettings = Annotated[
 Judgements = Annotated[
     Path | None,
     typer.Option(
-        "--marks",
         metavar="FILE",
         help="File in which `wardround rate` keeps people's judgements.",
         show_default="ratings.jsonl of the first run",
@@ -128,9 +125,7 @@ Judgements = Annotated[
 ]
 CsvFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--csv", metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder("--csv")
-    ),
+    typer.Option(metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder("--csv")),
 ]
 JsonFile = Annotated[
     Path | None,

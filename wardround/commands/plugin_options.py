@@ -26,19 +26,13 @@ def _load(ctx: typer.Context, names: list[str] | None) -> list[str] | None:
 PluginOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--plugin",
-        metavar="FILE|MODULE",
-        help="Load this plug-in first; may be repeated.",
-        callback=_load,
-        is_eager=True,
+        metavar="FILE|MODULE", help="Load this plug-in first; may be repeated.", callback=_load, is_eager=True
     ),
 ]
 PromptsOption = Annotated[
     str | None,
     typer.Option(
-        "--prompts",
-        metavar="DIR",
-        help="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name.",
+        metavar="DIR", help="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
     ),
 ]
 NO_EGRESS = "--no-egress"

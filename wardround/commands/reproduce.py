@@ -16,11 +16,9 @@ def reproduce(
     ],
     source: Annotated[Path, typer.Argument(metavar="SRC", help="Clone of the authors' repository.")],
     json_file: JsonNumbers = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Also write an HTML page to this file.")
-    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page to this file.")] = None,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write the table to this file, as Markdown.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the table to this file, as Markdown.")
     ] = None,
     terms: Annotated[
         Path | None,

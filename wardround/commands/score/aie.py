@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import AfterValidator
 
 from cases.vocabulary import Language
 from llm import ModelSettings
@@ -19,7 +18,6 @@ from scoring.metrics.correlation import spearman_over
 from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_folder
 from wardround.commands.score.choices import (
     OWN,
     FromRecords,
@@ -34,6 +32,7 @@ from wardround.commands.score.choices import (
 )
 from wardround.commands.score.compared import cell, correlated, interval_cell
 from wardround.commands.score.output import (
+    DrawnFolder,
     ExtraTable,
     ModeOption,
     Scores,
@@ -104,9 +103,7 @@ def aie(
     ] = False,
     leave_out: LeaveOut = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory."),
-        AfterValidator(a_folder("--out")),
+        DrawnFolder, typer.Option(metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory.")
     ] = None,
 ) -> Scores:
     """Score doctors by the ten metrics of AIE.

@@ -59,7 +59,6 @@ def clini_eval(
     judge: Annotated[
         list[str] | None,
         typer.Option(
-            "--judge",
             metavar="[ROLE=]SPEC",
             help="Model that judges, for all roles or for one (offline rules if not given); may be repeated.",
         ),
@@ -67,7 +66,7 @@ def clini_eval(
     mode: ModeOption = "sound",
     by: Annotated[
         list[Factor] | None,
-        typer.Option("--by", help="Also print means by department or strategy; give both for each combination."),
+        typer.Option(help="Also print means by department or strategy; give both for each combination."),
     ] = None,
     over: Annotated[
         str | None,
@@ -79,7 +78,6 @@ def clini_eval(
     details: Annotated[
         Path | None,
         typer.Option(
-            "--details",
             metavar="FILE",
             help="Write the points, assessment and summary of each dialogue to this file, as JSON lines.",
         ),

@@ -49,7 +49,7 @@ _JUDGES: Mapping[Judged, tuple[Role[Any], Ends]] = {  # with the lowest and high
 }
 RecallOption = Annotated[
     RecallName,
-    typer.Option("--recall", help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub."),
+    typer.Option(help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub."),
 ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from pydantic import validate_call
+from pydantic import AfterValidator, validate_call
 from rich.console import Console
 from rich.text import Text
 
@@ -24,7 +24,7 @@ from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.notes import few_cases_note, said_by_rules, used, used_notes
 from wardround.analysis.rescoring import judged_with
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
-from wardround.commands.options import CallSettings, JsonNumbers
+from wardround.commands.options import CallSettings, JsonNumbers, a_folder
 from wardround.config.command_line import parse_call_settings
 from wardround.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
@@ -38,9 +38,10 @@ Source = TypeVar("Source")
 
 ModeOption = Annotated[
     Definition,
-    typer.Option("--mode", help="Use our sound definitions, or compute as published, with known faults (paper)."),
+    typer.Option(help="Use our sound definitions, or compute as published, with known faults (paper)."),
 ]
 
+DrawnFolder = Annotated[Path | None, AfterValidator(a_folder("--out"))]  # the folder of `write_drawn`
 
 _ASKING = {"judge", "models", "mcq", "diagnose"}  # parameters of scoring functions that name a model
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import AfterValidator
 
 from cases.importers.source import Source
 from cases.text.words import language_of
@@ -24,11 +23,11 @@ from scoring.aie.transcripts import AieTranscript
 from scoring.asking import ask_each
 from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_folder, check_known, separated
+from wardround.commands.options import check_known, separated
 from wardround.commands.score.aie import read_kept
 from wardround.commands.score.choices import choosing_each, chosen_by, diagnosed, other_options
 from wardround.commands.score.compared import cell
-from wardround.commands.score.output import ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
+from wardround.commands.score.output import DrawnFolder, ExtraTable, Scores, asked_of_rules, refuse_records, write_drawn
 from wardround.commands.score.transcripts import (
     Diagnose,
     LeaveOut,
@@ -97,9 +96,7 @@ def aie_pairwise(
     diagnose: Diagnose = None,
     leave_out: LeaveOut = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Write win rates, correlations and figures to this directory."),
-        AfterValidator(a_folder("--out")),
+        DrawnFolder, typer.Option(metavar="DIR", help="Write win rates, correlations and figures to this directory.")
     ] = None,
 ) -> Scores:
     """Compare doctors in pairs, as in AIE.

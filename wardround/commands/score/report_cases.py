@@ -30,7 +30,6 @@ ReportSource = Annotated[
 ReferenceOption = Annotated[
     Path | None,
     typer.Option(
-        "--reference",
         metavar="FILE",
         help="File with the expert's parts, if SRC has none: AI Hospital's records, or evaluations of the same cases.",
     ),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import AfterValidator
 
 from cases import Case, load_cases
 from cases.text.words import language_of
@@ -27,8 +26,8 @@ from wardround.analysis.simulator_tests import (
 )
 from wardround.analysis.simulators import Trial
 from wardround.commands.exit_codes import refuse
-from wardround.commands.options import a_folder, check_file, check_folder
-from wardround.commands.score.output import Scores, of_each, refuse_records, write_drawn
+from wardround.commands.options import check_file, check_folder
+from wardround.commands.score.output import DrawnFolder, Scores, of_each, refuse_records, write_drawn
 from wardround.commands.score.transcripts import counts, read_files, without
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import find_runs
@@ -46,15 +45,13 @@ from wardround.tables.table import Table
 WITHOUT_TRACKER = " without tracker"
 
 
-ByTurn = Annotated[Literal["turn"] | None, typer.Option("--by", help="Also print a row for each round (turn).")]
+ByTurn = Annotated[Literal["turn"] | None, typer.Option(help="Also print a row for each round (turn).")]
 OutFolder = Annotated[
-    Path | None,
+    DrawnFolder,
     typer.Option(
-        "--out",
         metavar="DIR",
         help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
     ),
-    AfterValidator(a_folder("--out")),
 ]
 
 

@@ -43,12 +43,11 @@ Against = Annotated[
 ]
 JudgeOption = Annotated[
     str,
-    typer.Option("--judge", metavar="SPEC", help="Model that judges: offline (rules), or provider:model[@base_url]."),
+    typer.Option(metavar="SPEC", help="Model that judges: offline (rules), or provider:model[@base_url]."),
 ]
 HumanScores = Annotated[
     Path | None,
     typer.Option(
-        "--human",
         metavar="CSV",
         help="Correlate with people's scores: a CSV file with a column 'case', then one column per score.",
     ),
