@@ -117,8 +117,7 @@ def aie(
         refuse("--each-round: needs a model that chooses; name one with --diagnose")
     if against and diagnose == OWN:
         refuse(f"--diagnose {OWN}: the transcripts of --against have no doctor's model; name a model")
-    doctors, paths, runs = each_doctor(transcripts)
-    path_of = dict(zip(doctors, paths, strict=True))
+    path_of, runs = each_doctor(transcripts)
     diagnosing, answering = (
         choosing_each(spec, option, path_of, runs) for spec, option in ((diagnose, "--diagnose"), (mcq, "--mcq"))
     )
@@ -126,7 +125,7 @@ def aie(
     asked = [("--diagnose", one) for one in chosen_by(diagnosing)] + [("--mcq", one) for one in chosen_by(answering)]
     by_rules = [*offline_notes(runs), *asked_of_rules(*asked)]
     played = mcq is None  # a choice from the record needs no dialogue
-    ours = read_kept(paths, leave_out, played=played)
+    ours = read_kept([*path_of.values()], leave_out, played=played)
     theirs = read_kept(against, leave_out, played=played) if against else []
     people = judgements_of(human, ours)
 
@@ -135,8 +134,8 @@ def aie(
     same = [*diagnosing.values()][:1] * len(theirs)
     difference = [own.minus(_scored(theirs, mode, language, same, notes), notes)] if against else []
     dialogues, samples = own.dialogues, own.samples
-    by_doctor = dict(zip(doctors, own.files, strict=True))
-    samples_by_doctor = dict(zip(doctors, own.parts, strict=True))
+    by_doctor = dict(zip(path_of, own.files, strict=True))
+    samples_by_doctor = dict(zip(path_of, own.parts, strict=True))
     rounds = [diagnosed_by_round(by_doctor, diagnosing, mode)] if each_round and diagnosing else []
     answers, from_records = _from_records(by_doctor, answering, each_its_own=mcq == OWN)
     notes += [*by_rules, *from_records.notes, *(other_options(by_doctor) if diagnosing else ())]
@@ -176,7 +175,7 @@ def aie(
     if answering and "DIAGNOSIS" in samples:
         drawn += _formats(by_doctor, answers, samples_by_doctor)
     write = partial(write_drawn, drawn, out, by_rules)
-    if len(doctors) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
+    if len(path_of) == 1:  # what the paper's table would show is in the list, and in one of failed cases as wrong
         tables = [*(each for bound in as_wrong.values() for each in as_wrong_table(bound)), *tables]
         drawn, as_wrong = drawn[len(papers) :], {}
     n, more = counts([one.case for one in dialogues])

@@ -96,7 +96,7 @@ def medpmc(
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode == "sound" and not options:
         return replace(scores_of_run(transcripts[0], "medpmc", mode), how={"recall": recall, "entities": entities})
-    names, transcripts, runs = each_doctor(transcripts)
+    path_of, runs = each_doctor(transcripts)
 
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
         files = read_played(paths, "medpmc")
@@ -108,7 +108,7 @@ def medpmc(
             ]
         return Scored(files, parts)
 
-    own = scored(transcripts)
+    own = scored([*path_of.values()])
     people = judgements_of(human, own.files)
     cases, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
@@ -130,11 +130,11 @@ def medpmc(
     if human:
         tables.append(correlated(samples, people))
     estimate_all = partial(_columns, judged=dict.fromkeys(judged_columns, ends), clustered=mode == "sound")
-    metrics, files = estimate_all(samples), of_each(dict(zip(names, own.parts, strict=True)), estimate_all)
+    metrics, files = estimate_all(samples), of_each(dict(zip(path_of, own.parts, strict=True)), estimate_all)
     tables = [*by_file(files), *tables]
     if mode == "paper":
         tables.insert(0, _as_printed(metrics))
-    tables += _rounds(dict(zip(transcripts, own.files, strict=True)))
+    tables += _rounds(dict(zip(path_of.values(), own.files, strict=True)))
     notes += _unscored(cases, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper uses spaCy's (--entities spacy).")

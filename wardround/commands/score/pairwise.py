@@ -162,12 +162,13 @@ def _check_judge(judge: str, has_people: bool, sees: str, view: str) -> None:
 
 def _two_doctors(doctors: Sequence[Path]) -> tuple[dict[str, Path], list[RecordedRun]]:
     """Return the file or run of each doctor by name, and the runs; exits if there are not two different doctors."""
-    names, paths, runs = each_doctor(doctors)
+    path_of, runs = each_doctor(doctors)
+    paths = [*path_of.values()]
     if len(paths) < 2:
         refuse(f"{paths[0]}: only one doctor; give two or more, or a sweep directory")
     if repeated := [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]:
         refuse(f"{repeated[0]}: is given twice; give each doctor once")
-    return dict(zip(names, paths, strict=True)), runs
+    return path_of, runs
 
 
 def _filled(tables: Iterable[Table]) -> list[Table]:

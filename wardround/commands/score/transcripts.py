@@ -205,8 +205,8 @@ def read_played(paths: Sequence[Path], format: Format, *, played: bool = True) -
     return files
 
 
-def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[RecordedRun]]:
-    """Return unique names and paths for files and the runs of sweeps, and the runs."""
+def each_doctor(paths: Sequence[Path]) -> tuple[dict[str, Path], list[RecordedRun]]:
+    """Return the files and the runs of sweeps by unique names, and the runs."""
     runs = find_runs([path for path in paths if path.is_dir()])  # all at once, so that their names are unique
     found: list[tuple[str, Path]] = []
     remaining_runs = iter(runs)
@@ -214,11 +214,11 @@ def each_doctor(paths: Sequence[Path]) -> tuple[list[str], list[Path], list[Reco
         runs_of_path = islice(remaining_runs, len(find_runs([path]))) if path.is_dir() else ()
         found += [(run.name, run.path) for run in runs_of_path] or [(name, path)]
     names = [name for name, _ in found]
-    return (
-        [name if index == names.index(name) else f"{name} ({index + 1})" for index, name in enumerate(names)],
-        [path for _, path in found],
-        runs,
-    )
+    path_of = {
+        name if place == names.index(name) else f"{name} ({place + 1})": path
+        for place, (name, path) in enumerate(found)
+    }
+    return path_of, runs
 
 
 def failed_results(run: RecordedRun) -> list[Result]:
@@ -228,7 +228,7 @@ def failed_results(run: RecordedRun) -> list[Result]:
 
 def failed_against(paths: Sequence[Path] | None) -> list[str]:
     """Note how many cases of each run of --against failed; it may have the name of one that is scored."""
-    return [f"--against {note}" for note in failed_notes(each_doctor(paths or ())[2])]
+    return [f"--against {note}" for note in failed_notes(each_doctor(paths or ())[1])]
 
 
 def counts(consultations: Collection[str], what: str = "dialogues") -> tuple[int, list[str]]:
