@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.case_files import ask_about, check_unasked, keep, read
 from wardround.commands.exit_codes import SOME_FAILED, refuse
@@ -49,10 +50,10 @@ def with_items_read(
 
 
 def confirm(
-    file: Annotated[str, typer.Argument(help="File of cases or tests with the proposals.")],
-    checklist: Annotated[Path, typer.Argument(help="Its checklist (CSV), as completed by a person.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
-    by: Annotated[str, typer.Option(help="Who checked the list, for the provenance of each case.")] = "a person",
+    file: Annotated[str, Argument(help="File of cases or tests with the proposals.")],
+    checklist: Annotated[Path, Argument(help="Its checklist (CSV), as completed by a person.")],
+    out: Annotated[Path, Option("--out", "-o", help="File to write.")],
+    by: Annotated[str, Option(help="Who checked the list, for the provenance of each case.")] = "a person",
 ) -> None:
     """Apply a checklist that a person has completed.
 
@@ -87,12 +88,12 @@ def confirm(
 
 
 def draft_tests(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Case file, or 'builtin'.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON file to write.", callback=a_file)],
-    writer: Annotated[str, typer.Option(metavar="SPEC", help="Model that drafts the tests.")],
-    rounds: Annotated[int, typer.Option(min=1, max=50, metavar="N", help="Draft tests after 0 to N-1 exchanges.")] = 10,
+    source: Annotated[str, Argument(metavar="SRC", help="Case file, or 'builtin'.")],
+    out: Annotated[Path, Option("--out", "-o", help="JSON file to write.", callback=a_file)],
+    writer: Annotated[str, Option(metavar="SPEC", help="Model that drafts the tests.")],
+    rounds: Annotated[int, Option(min=1, max=50, metavar="N", help="Draft tests after 0 to N-1 exchanges.")] = 10,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Use only the first N cases; the paper has 50.")
+        int | None, Option(min=1, metavar="N", help="Use only the first N cases; the paper has 50.")
     ] = None,
     case_ids: CaseIds = None,
     cache: Cache = None,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.case_files import read, refuse_file, report
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
@@ -30,15 +31,15 @@ def _formats() -> "Mapping[str, Iterable[str]]":
 
 @cases_app.command("import", cls=names_in_help(_formats, light=True))
 def import_(
-    format: Annotated[str, typer.Argument(metavar="FORMAT", help="Format of the source (see below).")],
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="File to read.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
+    format: Annotated[str, Argument(metavar="FORMAT", help="Format of the source (see below).")],
+    source: Annotated[Path, Argument(metavar="SRC", help="File to read.")],
+    out: Annotated[Path, Option("--out", "-o", help="JSON-lines file to write.")],
     departments: Annotated[
-        Path | None, typer.Option(help="File of department names to check second-level departments against (medchain).")
+        Path | None, Option(help="File of department names to check second-level departments against (medchain).")
     ] = None,
     require: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PARTS",
             help="Leave out cases that lack any of these parts: all, or history, results, department, examinations, "
             "diagnosis and treatment, separated by commas.",
@@ -46,7 +47,7 @@ def import_(
     ] = None,
     reader: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SPEC",
             help="Model that infers the items of the key that the source does not state. They are marked as inferred, "
             "and listed in FILE.checklist.csv for a person to check (`cases confirm`).",
@@ -56,7 +57,7 @@ def import_(
     cache: Cache = None,
     settings: CallSettings = None,
     licence: Annotated[
-        str, typer.Option(metavar="TEXT", help="Licence of the source, for the provenance of each case.")
+        str, Option(metavar="TEXT", help="Licence of the source, for the provenance of each case.")
     ] = "",
 ) -> None:
     """Convert a file in another format to cases.
@@ -98,10 +99,10 @@ def import_(
 
 @cases_app.command()
 def check(
-    file: Annotated[str, typer.Argument(help="JSON-lines file of cases, or 'builtin'.")],
+    file: Annotated[str, Argument(help="JSON-lines file of cases, or 'builtin'.")],
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR",
@@ -134,7 +135,7 @@ def check(
 
 @cases_app.command("list")
 def list_(
-    file: Annotated[str, typer.Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
+    file: Annotated[str, Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
 ) -> None:
     """List the cases, one per line. Tab-separated columns: id, language, split, age, sex, complaint."""
     for case in read(file):
@@ -146,9 +147,9 @@ def list_(
 
 @cases_app.command()
 def show(
-    case_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the case.")],
-    file: Annotated[str, typer.Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
-    with_key: Annotated[bool, typer.Option("--with-key", help="Also show the answer key.")] = False,
+    case_id: Annotated[str, Argument(metavar="ID", help="Id of the case.")],
+    file: Annotated[str, Option("--cases", help="JSON-lines file of cases, or 'builtin'.")] = "builtin",
+    with_key: Annotated[bool, Option("--with-key", help="Also show the answer key.")] = False,
 ) -> None:
     """Show a case, as YAML; its answer key only with --with-key."""
     from cases.validation import suggestion
@@ -162,13 +163,11 @@ def show(
 
 @cases_app.command()
 def split(
-    file: Annotated[Path, typer.Argument(help="JSON-lines file of cases.")],
-    ratio: Annotated[str, typer.Option(help="Sizes of the splits, as train:validation:test or train:test.")] = "7:1:2",
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    rewritten: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write.", show_default="FILE itself")
-    ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Split again if cases already have a split.")] = False,
+    file: Annotated[Path, Argument(help="JSON-lines file of cases.")],
+    ratio: Annotated[str, Option(help="Sizes of the splits, as train:validation:test or train:test.")] = "7:1:2",
+    seed: Annotated[int, Option(help="Seed of the draw.")] = 0,
+    rewritten: Annotated[Path | None, Option("--out", "-o", help="File to write.", show_default="FILE itself")] = None,
+    anew: Annotated[bool, Option("--anew", help="Split again if cases already have a split.")] = False,
 ) -> None:
     """Split cases into train, validation and test.
 
@@ -201,13 +200,11 @@ def split(
 @cases_app.command()
 def sample(
     sources: Annotated[
-        list[str], typer.Argument(metavar="SRC", help="Notes, in any format that `wardround reconstruct` reads.")
+        list[str], Argument(metavar="SRC", help="Notes, in any format that `wardround reconstruct` reads.")
     ],
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N notes.")] = None,
-    shuffle: Annotated[int | None, typer.Option(metavar="SEED", help="Shuffle the notes with this seed.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also write a JSON line for each note: id, lacks.")
-    ] = None,
+    limit: Annotated[int | None, Option(min=1, metavar="N", help="Use only the first N notes.")] = None,
+    shuffle: Annotated[int | None, Option(metavar="SEED", help="Shuffle the notes with this seed.")] = None,
+    out: Annotated[Path | None, Option("--out", "-o", help="Also write a JSON line for each note: id, lacks.")] = None,
 ) -> None:
     """List notes without complaint, history or results. `wardround reconstruct --sufficient` keeps the other notes."""
     from collections import Counter
@@ -242,12 +239,12 @@ def sample(
 
 @cases_app.command()
 def inject(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="JSON-lines file of cases, or 'builtin'.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file to write.")],
+    source: Annotated[str, Argument(metavar="SRC", help="JSON-lines file of cases, or 'builtin'.")],
+    out: Annotated[Path, Option("--out", "-o", help="JSON-lines file to write.")],
     case_ids: CaseIds = None,
     earlier: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--earlier", help="Put the attacks into what a memory recalls of a case; build a memory from the variants."
         ),
     ] = False,

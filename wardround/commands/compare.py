@@ -3,25 +3,22 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Two or more run directories; the first is the baseline.")
+        list[Path], Argument(metavar="RUN", help="Two or more run directories; the first is the baseline.")
     ],
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the differences to this file, as CSV.")
-    ] = None,
+    csv: Annotated[Path | None, Option(metavar="FILE", help="Also write the differences to this file, as CSV.")] = None,
     latex: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write the differences to this file, as a LaTeX table."),
+        Path | None, Option(metavar="FILE", help="Also write the differences to this file, as a LaTeX table.")
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SCORE",
             help="Largest difference that does not matter, for the equivalence test.",
             show_default="a twentieth of the scale",

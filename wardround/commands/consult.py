@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.commands.options import Browser, Port
@@ -16,24 +17,22 @@ if TYPE_CHECKING:
 
 
 def consult(
-    case: Annotated[str, typer.Argument(help="Id of the case, or its number in the case file (the first is 1).")],
-    seat: Annotated[Literal["doctor", "patient"], typer.Option("--as", help="Role that you play.")],
-    cases: Annotated[str, typer.Option(help="Case file, or 'builtin'.")] = "builtin",
+    case: Annotated[str, Argument(help="Id of the case, or its number in the case file (the first is 1).")],
+    seat: Annotated[Literal["doctor", "patient"], Option("--as", help="Role that you play.")],
+    cases: Annotated[str, Option(help="Case file, or 'builtin'.")] = "builtin",
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="Model for another role (offline rules if not given); may be repeated."),
+        Option(metavar="ROLE=SPEC", help="Model for another role (offline rules if not given); may be repeated."),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, such as patient=saps; may be repeated."),
+        Option("--set", metavar="KEY=VALUE", help="Set a setting, such as patient=saps; may be repeated."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Session directory to create or resume.", show_default="consults/<case>"),
+        Option("--out", "-o", help="Session directory to create or resume.", show_default="consults/<case>"),
     ] = None,
-    web: Annotated[
-        bool, typer.Option("--web", help="Play in a browser, on a page that only this machine can open.")
-    ] = False,
+    web: Annotated[bool, Option("--web", help="Play in a browser, on a page that only this machine can open.")] = False,
     port: Port = 0,
     browser: Browser = True,
 ) -> None:

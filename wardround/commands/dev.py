@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Port
@@ -47,10 +47,10 @@ cli()"""
 
 def dev(
     port: Port = 2024,
-    browser: Annotated[bool, typer.Option(help="Open Studio in a browser; the page is hosted by LangChain.")] = False,
+    browser: Annotated[bool, Option(help="Open Studio in a browser; the page is hosted by LangChain.")] = False,
     allow: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="SETTING=VALUE",
             help="Allow runs to use this model or file, such as models=openai:gpt-4o-mini, "
             "models=openai:*@http://localhost:8000/v1 or case_source=my.jsonl. The settings are models, case_source, "
@@ -59,13 +59,11 @@ def dev(
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ORIGIN", help="Also allow web pages from this origin to call the server; may be repeated."
-        ),
+        Option(metavar="ORIGIN", help="Also allow web pages from this origin to call the server; may be repeated."),
     ] = None,
     experiment: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Allow runs to use the models of this experiment file, with its [model.NAME] blocks, and load its "
             "plug-ins and prompts.",

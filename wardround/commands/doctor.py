@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from wardround.commands.exit_codes import SOME_FAILED
 from wardround.commands.options import Runs
@@ -10,7 +11,7 @@ from wardround.printing import echo
 
 
 def doctor(
-    runs: Runs, check: Annotated[bool, typer.Option("--check", help="Report damage, but change nothing.")] = False
+    runs: Runs, check: Annotated[bool, Option("--check", help="Report damage, but change nothing.")] = False
 ) -> None:
     """Check run directories for damage and repair them.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.printing import echo
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from wardround.tables.table import Table
 
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Call no model; print the expected number of calls, tokens and cost.")
+    bool, Option("--dry-run", help="Call no model; print the expected number of calls, tokens and cost.")
 ]
 Like = Annotated[
-    Path | None, typer.Option(metavar="RUN", help="With --dry-run: estimate from this smaller run, including the time.")
+    Path | None, Option(metavar="RUN", help="With --dry-run: estimate from this smaller run, including the time.")
 ]
 
 

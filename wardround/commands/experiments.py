@@ -4,7 +4,7 @@ import json
 from itertools import takewhile
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from wardround.commands.exit_codes import group_of_commands
 from wardround.commands.options import check_known
@@ -25,7 +25,7 @@ def list_files() -> None:
 
 
 @experiments_app.command()
-def show(name: Annotated[str, typer.Argument(help="Name of a built-in experiment file.")]) -> None:
+def show(name: Annotated[str, Argument(help="Name of a built-in experiment file.")]) -> None:
     """Print a built-in experiment file, to save and edit."""
     from wardround.library import library_files
 

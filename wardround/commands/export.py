@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import group_of_commands, refuse
 from wardround.commands.options import Runs
@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from wardround.analysis.training_sets import Line
     from wardround.store.recorded_run import RecordedRun
 
-Sources = Annotated[
-    list[Path], typer.Argument(metavar="SRC", help="Dialogue files, run directories or sweep directories.")
-]
+Sources = Annotated[list[Path], Argument(metavar="SRC", help="Dialogue files, run directories or sweep directories.")]
 Marks = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="File of pairwise judgements of these runs (`wardround rate`); may be repeated."),
+    Option(metavar="FILE", help="File of pairwise judgements of these runs (`wardround rate`); may be repeated."),
 ]
 
 export_app = group_of_commands("Export runs in the formats of other tools.")
@@ -41,12 +39,10 @@ def _runs_for(extra: str, runs: list[Path]) -> "Iterator[list[RecordedRun]]":
 
 @export_app.command()
 def transcripts(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory or sweep directory.")],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="JSON file to write (a list of transcripts).")
-    ],
+    run: Annotated[Path, Argument(metavar="RUN", help="Run directory or sweep directory.")],
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="JSON file to write (a list of transcripts).")],
     format: Annotated[
-        Literal["aie", "medpmc"], typer.Option(help="Write the file format of AIE's or Med-PMC's authors.")
+        Literal["aie", "medpmc"], Option(help="Write the file format of AIE's or Med-PMC's authors.")
     ] = "aie",
 ) -> None:
     """Write consultations in AIE's or Med-PMC's file format.
@@ -71,12 +67,10 @@ def transcripts(
 
 @export_app.command()
 def example(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory of consultations.")],
-    case_id: Annotated[
-        str, typer.Option(metavar="ID", help="Id of the case, which must not be among those to be run.")
-    ],
+    run: Annotated[Path, Argument(metavar="RUN", help="Run directory of consultations.")],
+    case_id: Annotated[str, Option(metavar="ID", help="Id of the case, which must not be among those to be run.")],
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Text file to write; pictures are written beside it.")
+        Path, Option("-o", "--out", metavar="FILE", help="Text file to write; pictures are written beside it.")
     ],
 ) -> None:
     """Write a consultation as an example for the doctor's prompt.
@@ -94,13 +88,13 @@ def example(
 @export_app.command()
 def sft(
     sources: Sources,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="JSON-lines file to write.")],
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="JSON-lines file to write.")],
     by_turn: Annotated[
-        bool, typer.Option("--by-turn", help="Write a prompt and its completion for each turn of the physician.")
+        bool, Option("--by-turn", help="Write a prompt and its completion for each turn of the physician.")
     ] = False,
     role: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="ROLE", help="Write the prompt and answer of each call of this role instead (dialogue_writer, ...)."
         ),
     ] = None,
@@ -125,7 +119,7 @@ def sft(
 @export_app.command()
 def preference(
     runs: Runs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="JSON-lines file to write.")],
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="JSON-lines file to write.")],
     marks: Marks = None,
 ) -> None:
     """Write preferences in the format of TRL's DPOTrainer.
@@ -140,13 +134,11 @@ def preference(
 @export_app.command()
 def dataset(
     sources: Sources,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder to write.")],
+    out: Annotated[Path, Option("-o", "--out", metavar="FOLDER", help="Folder to write.")],
     license: Annotated[
-        str, typer.Option(metavar="ID", help="Licence of notes and dialogues, as named on the Hub (cc-by-4.0, ...).")
+        str, Option(metavar="ID", help="Licence of notes and dialogues, as named on the Hub (cc-by-4.0, ...).")
     ] = "unknown",
-    held_out: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Share of the dialogues for the split `validation`.")
-    ] = 0.0,
+    held_out: Annotated[float, Option(min=0, max=0.9, help="Share of the dialogues for the split `validation`.")] = 0.0,
     marks: Marks = None,
 ) -> None:
     """Write dialogues as a Hugging Face data set folder.
@@ -168,7 +160,7 @@ def dataset(
 @export_app.command()
 def inspect(
     runs: Runs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Directory for the logs, RUN.eval.")],
+    out: Annotated[Path, Option("-o", "--out", metavar="DIR", help="Directory for the logs, RUN.eval.")],
 ) -> None:
     """Write an Inspect log for each run. It holds every case, dialogue, score and call; open it with `inspect view`."""
     from wardround.exports.inspect_log import write_inspect_logs
@@ -181,7 +173,7 @@ def inspect(
 @export_app.command()
 def parquet(
     runs: Runs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Directory for the five files.")],
+    out: Annotated[Path, Option("-o", "--out", metavar="DIR", help="Directory for the five files.")],
 ) -> None:
     """Write runs, cases, turns, calls and verdicts as Parquet. Each file covers all runs."""
     from wardround.exports.frames import write_parquet
@@ -195,7 +187,7 @@ def parquet(
 def mlflow(
     runs: Runs,
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FILE|URL", help="SQLite file of MLflow, or URL of a tracking server.")
+        str, Option("-o", "--out", metavar="FILE|URL", help="SQLite file of MLflow, or URL of a tracking server.")
     ],
 ) -> None:
     """Log each run to MLflow. Settings become parameters, means become metrics. Runs logged before are replaced."""
@@ -211,9 +203,9 @@ def mlflow(
 def otel(
     runs: Runs,
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FILE|URL", help="File of OTLP JSON lines, or URL of a collector.")
+        str, Option("-o", "--out", metavar="FILE|URL", help="File of OTLP JSON lines, or URL of a collector.")
     ],
-    content: Annotated[bool, typer.Option("--content", help="Include the texts of prompts and answers.")] = False,
+    content: Annotated[bool, Option("--content", help="Include the texts of prompts and answers.")] = False,
 ) -> None:
     """Write OpenTelemetry spans, one trace per case. Nothing is sent unless the URL of a collector is given."""
     from llm.masking import masked

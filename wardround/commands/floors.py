@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import JsonNumbers
@@ -12,15 +12,15 @@ from wardround.printing import echo
 
 def floors(
     source: Annotated[
-        str, typer.Argument(metavar="RUN_OR_CASES", help="Run directory, case file, or 'builtin'.")
+        str, Argument(metavar="RUN_OR_CASES", help="Run directory, case file, or 'builtin'.")
     ] = "builtin",
     suite: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Suite that scores the cases.", show_default="medchain, or the run's own"),
+        Option(metavar="NAME", help="Suite that scores the cases.", show_default="medchain, or the run's own"),
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(help="Use only cases of this split.", show_default="test for the built-in cases, otherwise all"),
+        Option(help="Use only cases of this split.", show_default="test for the built-in cases, otherwise all"),
     ] = None,
     json_file: JsonNumbers = None,
 ) -> None:

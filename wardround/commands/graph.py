@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import a_file, check_known
@@ -12,15 +12,13 @@ from wardround.printing import echo
 
 def graph(
     name: Annotated[
-        str, typer.Argument(help="Name of the graph, such as `consultation` or `patients.saps`.")
+        str, Argument(help="Name of the graph, such as `consultation` or `patients.saps`.")
     ] = "clinical_workflow",
-    strategy: Annotated[
-        str, typer.Option(help="Strategy that decides, for the clinical workflow and its parts.")
-    ] = "group",
-    depth: Annotated[int, typer.Option(min=0, max=4, help="Number of levels of subgraphs to draw.")] = 0,
+    strategy: Annotated[str, Option(help="Strategy that decides, for the clinical workflow and its parts.")] = "group",
+    depth: Annotated[int, Option(min=0, max=4, help="Number of levels of subgraphs to draw.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out", "-o", help="File to write: .svg for a picture, any other suffix for Mermaid text.", callback=a_file
         ),
     ] = None,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from wardround.commands.options import CsvFolder, JsonFile, Judgements, Runs
 from wardround.printing import echo
@@ -13,12 +13,12 @@ def judges(
     runs: Runs,
     judge: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC", help="Model that judges the answers again, or 'offline'; may be repeated."),
+        Option(metavar="SPEC", help="Model that judges the answers again, or 'offline'; may be repeated."),
     ] = None,
     marks: Judgements = None,
     human: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="CSV",
             help="People's scores from elsewhere: a column 'case' (RUN/CASE for several runs), then the scores.",
         ),

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.case_files import ask_about, check_unasked
 from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
@@ -13,9 +14,9 @@ from wardround.printing import counted, echo
 if TYPE_CHECKING:
     from cases import Case
 
-Location = Annotated[str, typer.Option(help="Memory to use: 'builtin', a directory, or the URL of a Chroma server.")]
+Location = Annotated[str, Option(help="Memory to use: 'builtin', a directory, or the URL of a Chroma server.")]
 Embedding = Annotated[
-    str, typer.Option(help="Embedding: use-multilingual-v3, or the name or path of a sentence-transformers model.")
+    str, Option(help="Embedding: use-multilingual-v3, or the name or path of a sentence-transformers model.")
 ]
 
 memory_app = group_of_commands("Build and query a memory of earlier cases.")
@@ -23,19 +24,17 @@ memory_app = group_of_commands("Build and query a memory of earlier cases.")
 
 @memory_app.command()
 def build(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Case file, or 'builtin'.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="Directory to write, or URL of a Chroma server.")],
+    source: Annotated[str, Argument(metavar="SRC", help="Case file, or 'builtin'.")],
+    out: Annotated[str, Option("--out", "-o", help="Directory to write, or URL of a Chroma server.")],
     embedding: Embedding = "all-MiniLM-L6-v2",
     split: Annotated[
-        list[str] | None,
-        typer.Option(help="Include cases of this split; may be repeated.", show_default="train, validation"),
+        list[str] | None, Option(help="Include cases of this split; may be repeated.", show_default="train, validation")
     ] = None,
     every_split: Annotated[
-        bool, typer.Option(help="Include all cases, also those of the test split and those without a split.")
+        bool, Option(help="Include all cases, also those of the test split and those without a split.")
     ] = False,
     refiner: Annotated[
-        str | None,
-        typer.Option(metavar="SPEC", help="Model that describes each case's symptoms.", show_default="by rule"),
+        str | None, Option(metavar="SPEC", help="Model that describes each case's symptoms.", show_default="by rule")
     ] = None,
     cache: Cache = None,
     settings: CallSettings = None,
@@ -97,10 +96,10 @@ def _describe_cases(
 
 @memory_app.command()
 def query(
-    symptoms: Annotated[str, typer.Argument(help="Description of symptoms to search for.")],
+    symptoms: Annotated[str, Argument(help="Description of symptoms to search for.")],
     memory: Location = "builtin",
-    department: Annotated[str | None, typer.Option(help="Search only this first-level department.")] = None,
-    k: Annotated[int, typer.Option(min=1, help="Number of cases to return.")] = 3,
+    department: Annotated[str | None, Option(help="Search only this first-level department.")] = None,
+    k: Annotated[int, Option(min=1, help="Number of cases to return.")] = 3,
     embedding: Embedding = "all-MiniLM-L6-v2",
 ) -> None:
     """Find the cases in memory that are nearest to a description."""

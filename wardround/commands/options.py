@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.printing import reason
@@ -79,36 +79,30 @@ def separated(given: Iterable[str] | None) -> list[str]:
 
 Models = Annotated[
     list[str] | None,
-    typer.Option(metavar="ROLE=SPEC", help="Model for a role, or for all roles (default=SPEC); may be repeated."),
+    Option(metavar="ROLE=SPEC", help="Model for a role, or for all roles (default=SPEC); may be repeated."),
 ]
 RoleModels = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="[ROLE=]SPEC", help="Model for all roles, or for one (offline rules if not given); may be repeated."
     ),
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, such as feedback=off; may be repeated."),
+    list[str] | None, Option("--set", metavar="KEY=VALUE", help="Set a setting, such as feedback=off; may be repeated.")
 ]
-Concurrency = Annotated[
-    int | None, typer.Option(min=1, help="Number of cases to run at the same time.", show_default="4")
-]
+Concurrency = Annotated[int | None, Option(min=1, help="Number of cases to run at the same time.", show_default="4")]
 Engine = Annotated[
     Literal["local", "ray"] | None,
-    typer.Option(help="Run the cases on this machine (local) or on a Ray cluster (ray).", show_default="local"),
+    Option(help="Run the cases on this machine (local) or on a Ray cluster (ray).", show_default="local"),
 ]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories or sweep directories.")]
-CaseIds = Annotated[
-    list[str] | None, typer.Option("--case-id", help="Use only the case with this id; may be repeated.")
-]
+Runs = Annotated[list[Path], Argument(metavar="RUN", help="Run directories or sweep directories.")]
+CaseIds = Annotated[list[str] | None, Option("--case-id", help="Use only the case with this id; may be repeated.")]
 Cache = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Cache the model's answers in this file, so that none is paid for twice."),
+    Path | None, Option(metavar="FILE", help="Cache the model's answers in this file, so that none is paid for twice.")
 ]
 CallSettings = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         metavar="KEY=VALUE",
         help="Set how models are asked, such as timeout=600, max_tokens=800, cache=FILE or model.NAME.KEY=VALUE, for a "
@@ -117,7 +111,7 @@ CallSettings = Annotated[
 ]
 Judgements = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="FILE",
         help="File in which `wardround rate` keeps people's judgements.",
         show_default="ratings.jsonl of the first run",
@@ -125,30 +119,29 @@ Judgements = Annotated[
 ]
 CsvFolder = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder("--csv")),
+    Option(metavar="DIR", help="Also write the tables to this directory, as CSV.", callback=a_folder("--csv")),
 ]
 JsonFile = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_json_file),
+    Option("--json", metavar="FILE", help="Also write the tables to this file, as JSON.", callback=a_json_file),
 ]
 JsonNumbers = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--json",
         metavar="FILE",
         help="Also write all numbers to this file, as JSON at full precision.",
         callback=a_json_file,
     ),
 ]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback interface; 0 takes any free port.")]
-Browser = Annotated[bool, typer.Option(help="Open the page in a browser.")]
+Port = Annotated[int, Option(min=0, max=65535, help="Port on the loopback interface; 0 takes any free port.")]
+Browser = Annotated[bool, Option(help="Open the page in a browser.")]
 Progress = Annotated[
     Literal["auto", "json"],
-    typer.Option(
+    Option(
         help="Show a bar, or a line per case outside a terminal (auto), or each event as JSON on standard error (json)."
     ),
 ]
 Address = Annotated[
-    str | None,
-    typer.Option(help="Address of a Ray cluster (HOST:PORT, or auto).", show_default="start one on this machine"),
+    str | None, Option(help="Address of a Ray cluster (HOST:PORT, or auto).", show_default="start one on this machine")
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperCommand
 
 
@@ -25,15 +26,11 @@ def _load(ctx: typer.Context, names: list[str] | None) -> list[str] | None:
 
 PluginOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FILE|MODULE", help="Load this plug-in first; may be repeated.", callback=_load, is_eager=True
-    ),
+    Option(metavar="FILE|MODULE", help="Load this plug-in first; may be repeated.", callback=_load, is_eager=True),
 ]
 PromptsOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="DIR", help="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."
-    ),
+    Option(metavar="DIR", help="Folder of prompts (LANGUAGE/NAME.md) that replace built-in ones of the same name."),
 ]
 NO_EGRESS = "--no-egress"
 
@@ -47,8 +44,7 @@ def _close_network(wanted: bool) -> None:
 
 
 NoEgressOption = Annotated[
-    bool,
-    typer.Option(NO_EGRESS, help="Refuse all connections to other machines.", callback=_close_network, is_eager=True),
+    bool, Option(NO_EGRESS, help="Refuse all connections to other machines.", callback=_close_network, is_eager=True)
 ]
 
 

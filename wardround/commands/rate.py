@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.options import Browser, CsvFolder, JsonFile, Judgements, Port, Runs
 from wardround.printing import echo
@@ -18,7 +18,7 @@ def rate(
     runs: Runs,
     scale: Annotated[
         Literal["mvme", "aie", "medpmc", "clini_eval", "pairwise", "misdiagnosis"],
-        typer.Option(
+        Option(
             help="Questions to ask: the parts of the report (mvme), aspects of the consultation (aie, medpmc), "
             "points of the interview (clini_eval), which of two runs is better (pairwise), or what led to a "
             "diagnosis graded D (misdiagnosis)."
@@ -27,7 +27,7 @@ def rate(
     marks: Judgements = None,
     port: Port = 0,
     browser: Browser = True,
-    summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the judgements so far.")] = False,
+    summary: Annotated[bool, Option("--summary", help="Open no page; print the judgements so far.")] = False,
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -57,26 +57,24 @@ def rate(
 
 
 def rate_cases(
-    file: Annotated[str, typer.Argument(help="JSON-lines file of cases, or 'builtin'.")],
+    file: Annotated[str, Argument(help="JSON-lines file of cases, or 'builtin'.")],
     scale: Annotated[
         Literal["medchain", "ai_hospital"],
-        typer.Option(
+        Option(
             help="Ask about six dimensions of a case (medchain), or about diagnosis, basis and treatment (ai_hospital)."
         ),
     ] = "medchain",
     marks: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="File that keeps the ratings.", show_default="case_ratings.jsonl beside the file"
-        ),
+        Option(metavar="FILE", help="File that keeps the ratings.", show_default="case_ratings.jsonl beside the file"),
     ] = None,
     per_department: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Draw N cases of each department.", show_default="all cases")
+        int | None, Option(min=1, metavar="N", help="Draw N cases of each department.", show_default="all cases")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the draw.")] = 0,
     port: Port = 0,
     browser: Browser = True,
-    summary: Annotated[bool, typer.Option("--summary", help="Open no page; print the ratings so far.")] = False,
+    summary: Annotated[bool, Option("--summary", help="Open no page; print the ratings so far.")] = False,
     csv: CsvFolder = None,
     json_file: JsonFile = None,
 ) -> None:

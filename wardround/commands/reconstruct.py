@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
 from wardround.commands.exit_codes import SOME_FAILED, refuse
@@ -24,24 +25,23 @@ _SETTING_PREFIXES = ("workflow.", "model.", "run.", "limits.")
 def reconstruct(
     sources: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="SRC",
             help="Notes: a folder of .txt files, JSON lines, MTS-Dialog, MedQA, AgentClinic, cases, or 'builtin'.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="JSON-lines file of dialogues to write.")],
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N notes.")] = None,
+    out: Annotated[Path, Option("--out", "-o", help="JSON-lines file of dialogues to write.")],
+    limit: Annotated[int | None, Option(min=1, metavar="N", help="Use only the first N notes.")] = None,
     shuffle: Annotated[
-        int | None,
-        typer.Option(metavar="SEED", help="Shuffle the notes with this seed; with --limit, draw a random sample."),
+        int | None, Option(metavar="SEED", help="Shuffle the notes with this seed; with --limit, draw a random sample.")
     ] = None,
     sufficient: Annotated[
-        bool, typer.Option("--sufficient", help="Of these, use only notes with a complaint, a history and results.")
+        bool, Option("--sufficient", help="Of these, use only notes with a complaint, a history and results.")
     ] = False,
     models: Models = None,
     strategy: Annotated[
         Literal["clini_recon", "direct", "interactive"] | None,
-        typer.Option(help="Use Clini-Recon, or one of the two role-plays.", show_default="clini_recon"),
+        Option(help="Use Clini-Recon, or one of the two role-plays.", show_default="clini_recon"),
     ] = None,
     set_: Settings = None,
     concurrency: Concurrency = None,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from wardround.commands.options import Runs
 from wardround.printing import echo, reason
@@ -13,7 +13,7 @@ def report(
     runs: Runs,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--out",
             metavar="FILE",
@@ -22,7 +22,7 @@ def report(
         ),
     ] = None,
     cases: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Show the first N cases, and the first N failed cases, in full.")
+        int, Option(min=0, metavar="N", help="Show the first N cases, and the first N failed cases, in full.")
     ] = 20,
 ) -> None:
     """Write an HTML page, report.html, into each run directory.

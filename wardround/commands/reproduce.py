@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import JsonNumbers, separated
@@ -11,27 +11,21 @@ from wardround.printing import echo
 
 
 def reproduce(
-    paper: Annotated[
-        Literal["aie", "medpmc", "ai_hospital"], typer.Argument(help="Paper whose tables are recomputed.")
-    ],
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="Clone of the authors' repository.")],
+    paper: Annotated[Literal["aie", "medpmc", "ai_hospital"], Argument(help="Paper whose tables are recomputed.")],
+    source: Annotated[Path, Argument(metavar="SRC", help="Clone of the authors' repository.")],
     json_file: JsonNumbers = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page to this file.")] = None,
+    html: Annotated[Path | None, Option(metavar="FILE", help="Also write an HTML page to this file.")] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the table to this file, as Markdown.")
+        Path | None, Option(metavar="FILE", help="Also write the table to this file, as Markdown.")
     ] = None,
     terms: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File of AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
+        Option(metavar="FILE", help="File of AI Hospital's ICD-10 terms.", show_default="the first .xls in SRC"),
     ] = None,
-    by: Annotated[
-        Literal["turn"] | None, typer.Option(help="Show AIE's simulators by round instead of their means.")
-    ] = None,
+    by: Annotated[Literal["turn"] | None, Option(help="Show AIE's simulators by round instead of their means.")] = None,
     leave_out: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="IDS", help="Ids of cases to leave out of our figures, separated by commas (AIE, Med-PMC)."
-        ),
+        Option(metavar="IDS", help="Ids of cases to leave out of our figures, separated by commas (AIE, Med-PMC)."),
     ] = None,
 ) -> None:
     """Recompute the papers' tables from the authors' files.

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection, tell_total
 from wardround.commands.exit_codes import SOME_FAILED, refuse
@@ -22,35 +23,27 @@ if TYPE_CHECKING:
 def run(
     experiment: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             metavar="EXPERIMENT.toml",
             help="Experiment file, or the name of a built-in one (see `wardround experiments list`).",
         ),
     ] = None,
-    cases: Annotated[str | None, typer.Option(help="Case file, or 'builtin'.", show_default="builtin")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Run only the first N cases.")] = None,
-    case_id: Annotated[list[str] | None, typer.Option(help="Run only the case with this id; may be repeated.")] = None,
+    cases: Annotated[str | None, Option(help="Case file, or 'builtin'.", show_default="builtin")] = None,
+    limit: Annotated[int | None, Option(min=1, metavar="N", help="Run only the first N cases.")] = None,
+    case_id: Annotated[list[str] | None, Option(help="Run only the case with this id; may be repeated.")] = None,
     models: Models = None,
     set_: Settings = None,
     concurrency: Concurrency = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Number of times to run each case.", show_default="1")
-    ] = None,
+    epochs: Annotated[int | None, Option(min=1, help="Number of times to run each case.", show_default="1")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", help="Run directory to create or resume.", show_default="runs/<name>-<fingerprint>"
-        ),
+        Option("--out", "-o", help="Run directory to create or resume.", show_default="runs/<name>-<fingerprint>"),
     ] = None,
     engine: Engine = None,
     address: Address = None,
-    tracing: Annotated[
-        bool, typer.Option(help="Send prompts and answers to LangSmith; answer keys are never sent.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Also rerun cases that failed permanently.")
-    ] = False,
-    fail_on_error: Annotated[bool, typer.Option("--fail-on-error", help="Stop at the first case that fails.")] = False,
+    tracing: Annotated[bool, Option(help="Send prompts and answers to LangSmith; answer keys are never sent.")] = False,
+    retry_failed: Annotated[bool, Option("--retry-failed", help="Also rerun cases that failed permanently.")] = False,
+    fail_on_error: Annotated[bool, Option("--fail-on-error", help="Stop at the first case that fails.")] = False,
     dry_run: DryRun = False,
     like: Like = None,
     plugin: PluginOption = None,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import check_known
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 def tables(
     runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN", help="Run directories or sweep directories; the first run is the baseline."),
+        list[Path], Argument(metavar="RUN", help="Run directories or sweep directories; the first run is the baseline.")
     ],
     table: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help=f"Table to print: {', '.join(TABLE_NAMES)}; may be repeated.",
             show_default=f"those of {', '.join(USUAL)} that fit the runs",
@@ -30,7 +29,7 @@ def tables(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o", "--out", metavar="DIR", help="Also write the tables to this directory, as CSV, LaTeX and figures."
         ),
     ] = None,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import SOME_FAILED, refuse
 from wardround.printing import echo
@@ -16,49 +17,44 @@ if TYPE_CHECKING:
 
 def tune(
     context: typer.Context,
-    dialogues: Annotated[Path | None, typer.Argument(metavar="DIALOGS", help="JSON-lines file of dialogues.")] = None,
+    dialogues: Annotated[Path | None, Argument(metavar="DIALOGS", help="JSON-lines file of dialogues.")] = None,
     base: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL_OR_PATH", help="Model to adapt: a name on the Hugging Face Hub, or a path."),
+        str | None, Option(metavar="MODEL_OR_PATH", help="Model to adapt: a name on the Hugging Face Hub, or a path.")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Directory for the adapter and the training record."),
+        Path | None, Option("--out", "-o", metavar="DIR", help="Directory for the adapter and the training record.")
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="prefix|lora", help="Adapt with P-Tuning v2 (prefix) or LoRA (lora).")
+        str, Option(metavar="prefix|lora", help="Adapt with P-Tuning v2 (prefix) or LoRA (lora).")
     ] = "prefix",
     example: Annotated[
-        str, typer.Option(metavar="turn|dialogue", help="Encode each turn, or each dialogue, as one example.")
+        str, Option(metavar="turn|dialogue", help="Encode each turn, or each dialogue, as one example.")
     ] = "turn",
-    epochs: Annotated[int, typer.Option(help="Number of passes over the dialogues.")] = 1,
-    batch: Annotated[int, typer.Option(help="Number of examples per step.")] = 48,
-    accumulate: Annotated[
-        int, typer.Option(help="Number of parts that a batch is split into (gradient accumulation).")
-    ] = 1,
-    prefix: Annotated[int, typer.Option(help="Number of virtual tokens of the prefix.")] = 128,
-    rank: Annotated[int, typer.Option(help="Rank of the LoRA matrices; alpha is twice that.")] = 8,
-    source: Annotated[int, typer.Option(help="Maximum number of tokens of the dialogue so far.")] = 2048,
-    target: Annotated[int, typer.Option(help="Maximum number of tokens of the physician's turn.")] = 128,
+    epochs: Annotated[int, Option(help="Number of passes over the dialogues.")] = 1,
+    batch: Annotated[int, Option(help="Number of examples per step.")] = 48,
+    accumulate: Annotated[int, Option(help="Number of parts that a batch is split into (gradient accumulation).")] = 1,
+    prefix: Annotated[int, Option(help="Number of virtual tokens of the prefix.")] = 128,
+    rank: Annotated[int, Option(help="Rank of the LoRA matrices; alpha is twice that.")] = 8,
+    source: Annotated[int, Option(help="Maximum number of tokens of the dialogue so far.")] = 2048,
+    target: Annotated[int, Option(help="Maximum number of tokens of the physician's turn.")] = 128,
     learning_rate: Annotated[
-        float | None,
-        typer.Option(help="Learning rate at the start; it falls linearly.", show_default="0.01; LoRA 0.0002"),
+        float | None, Option(help="Learning rate at the start; it falls linearly.", show_default="0.01; LoRA 0.0002")
     ] = None,
     precision: Annotated[
-        str, typer.Option(metavar="float32|bfloat16", help="Number format of the frozen base model.")
+        str, Option(metavar="float32|bfloat16", help="Number format of the frozen base model.")
     ] = "float32",
     checkpointing: Annotated[
-        bool, typer.Option("--checkpointing", help="Save memory by recomputing activations (LoRA).")
+        bool, Option("--checkpointing", help="Save memory by recomputing activations (LoRA).")
     ] = False,
-    packing: Annotated[bool, typer.Option("--packing", help="Fill each sequence with whole examples (LoRA).")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the initial adapter and of the order of the examples.")] = 0,
-    save_every: Annotated[int, typer.Option(min=1, help="Number of steps between checkpoints.")] = 100,
-    keep: Annotated[int, typer.Option(min=1, help="Number of newest checkpoints to keep.")] = 2,
+    packing: Annotated[bool, Option("--packing", help="Fill each sequence with whole examples (LoRA).")] = False,
+    seed: Annotated[int, Option(help="Seed of the initial adapter and of the order of the examples.")] = 0,
+    save_every: Annotated[int, Option(min=1, help="Number of steps between checkpoints.")] = 100,
+    keep: Annotated[int, Option(min=1, help="Number of newest checkpoints to keep.")] = 2,
     evaluate: Annotated[
         Path | None,
-        typer.Option(metavar="EXPERIMENT", help="Run this experiment with each checkpoint as `clinichat.doctor`."),
+        Option(metavar="EXPERIMENT", help="Run this experiment with each checkpoint as `clinichat.doctor`."),
     ] = None,
-    smoke: Annotated[bool, typer.Option("--smoke", help="Check the training offline, on a tiny random model.")] = False,
+    smoke: Annotated[bool, Option("--smoke", help="Check the training offline, on a tiny random model.")] = False,
 ) -> None:
     """Train an interviewer on dialogues.
 

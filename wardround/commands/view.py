@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import Browser, Port
@@ -12,10 +12,9 @@ from wardround.printing import counted, echo
 
 def view(
     runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN", help="Run directories, sweep directories, or folders that contain them."),
+        list[Path], Argument(metavar="RUN", help="Run directories, sweep directories, or folders that contain them.")
     ],
-    follow: Annotated[bool, typer.Option("--follow", help="Update the page while runs are in progress.")] = False,
+    follow: Annotated[bool, Option("--follow", help="Update the page while runs are in progress.")] = False,
     port: Port = 0,
     browser: Browser = True,
 ) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from cases.vocabulary import Language
 from llm import ModelSettings
@@ -89,21 +89,20 @@ def aie(
     mode: ModeOption = "sound",
     language: Annotated[
         Literal["en", "zh"] | None,
-        typer.Option(help="Language of the data set for paper mode.", show_default="that of the records"),
+        Option(help="Language of the data set for paper mode.", show_default="that of the records"),
     ] = None,
     against: Against = None,
     human: HumanScores = None,
     mcq: Annotated[
-        str | None,
-        typer.Option(metavar="SPEC", help="Also have this model answer each case as a multiple-choice question."),
+        str | None, Option(metavar="SPEC", help="Also have this model answer each case as a multiple-choice question.")
     ] = None,
     diagnose: Diagnose = None,
     each_round: Annotated[
-        bool, typer.Option("--each-round", help="With --diagnose: also choose from the dialogue up to each round.")
+        bool, Option("--each-round", help="With --diagnose: also choose from the dialogue up to each round.")
     ] = False,
     leave_out: LeaveOut = None,
     out: Annotated[
-        DrawnFolder, typer.Option(metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory.")
+        DrawnFolder, Option(metavar="DIR", help="Write Table 2 or 3 and Figures 6b to 6d to this directory.")
     ] = None,
 ) -> Scores:
     """Score doctors by the ten metrics of AIE.

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import correlation
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from scoring.aie.simulator import beside_people, replies, unanswered
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
@@ -27,11 +27,11 @@ _NESTED = (
 
 def aie_simulator(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILES", help="Simulator test files with replies, one for each simulator.")
+        list[Path], Argument(metavar="FILES", help="Simulator test files with replies, one for each simulator.")
     ],
     mode: ModeOption = "sound",
     people: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Test file with people's replies, to correlate with.")
+        Path | None, Option(metavar="FILE", help="Test file with people's replies, to correlate with.")
     ] = None,
     by: ByTurn = None,
     leave_out: LeaveOut = None,

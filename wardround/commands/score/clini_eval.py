@@ -5,8 +5,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from pydantic import AfterValidator
+from typer import Argument, Option
 
 from cases.dialogues import Dialogue
 from scoring.asking import ask_each
@@ -39,8 +39,7 @@ from wardround.store.recorded_run import find_runs
 from wardround.tables.scores import failed_notes
 
 Sources = Annotated[
-    list[Path],
-    typer.Argument(metavar="DIALOGS", help="JSON-lines files of dialogues with their notes, or run directories."),
+    list[Path], Argument(metavar="DIALOGS", help="JSON-lines files of dialogues with their notes, or run directories.")
 ]
 
 
@@ -58,26 +57,25 @@ def clini_eval(
     sources: Sources,
     judge: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="[ROLE=]SPEC",
             help="Model that judges, for all roles or for one (offline rules if not given); may be repeated.",
         ),
     ] = None,
     mode: ModeOption = "sound",
     by: Annotated[
-        list[Factor] | None,
-        typer.Option(help="Also print means by department or strategy; give both for each combination."),
+        list[Factor] | None, Option(help="Also print means by department or strategy; give both for each combination.")
     ] = None,
     over: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="STRATEGY",
             help="With --by strategy: also print the gain over this strategy on common notes, in percent.",
         ),
     ] = None,
     details: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Write the points, assessment and summary of each dialogue to this file, as JSON lines.",
         ),

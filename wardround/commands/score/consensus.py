@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, get_args
 
-import typer
+from typer import Argument, Option
 
 from cases import Problem
 from scoring.mvme.consensus import (
@@ -28,12 +28,10 @@ from wardround.tables.scores import failed_notes
 
 
 def consensus(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="Collaboration file of AI Hospital, or run directory.")],
+    source: Annotated[Path, Argument(metavar="SRC", help="Collaboration file of AI Hospital, or run directory.")],
     rounds: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Maximum number of rounds of a discussion.", show_default="4, or the limit of the run"
-        ),
+        Option(min=0, help="Maximum number of rounds of a discussion.", show_default="4, or the limit of the run"),
     ] = None,
     mode: ModeOption = "sound",
 ) -> Scores:

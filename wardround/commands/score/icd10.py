@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from llm.specs import OFFLINE
 from scoring.asking import ask_each
@@ -39,11 +39,11 @@ def icd10(
     source: ReportSource,
     reference: ReferenceOption = None,
     terms: Annotated[
-        str, typer.Option(help="Terms to link to: icd10cm (English), or an .xls or .csv file of codes and names.")
+        str, Option(help="Terms to link to: icd10cm (English), or an .xls or .csv file of codes and names.")
     ] = "icd10cm",
     splitter: Annotated[
         Splitter,
-        typer.Option(
+        Option(
             help="Find diseases by rule, by rule with standard names (standard), or with the model of --judge (llm)."
         ),
     ] = "rule",

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from wardround.analysis.multiple_choice import compare_formats
 from wardround.commands.score.choices import formats_compared, percentages
@@ -16,7 +16,7 @@ def mcq(
     run: RunDirectory,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROLE=SPEC", help="Model for mcq_doctor or distractor_writer; may be repeated."),
+        Option(metavar="ROLE=SPEC", help="Model for mcq_doctor or distractor_writer; may be repeated."),
     ] = None,
 ) -> Scores:
     """Compare multiple-choice with interactive diagnoses.

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from cases.text.words import language_of
 from llm import Role
@@ -48,8 +48,7 @@ _JUDGES: Mapping[Judged, tuple[Role[Any], Ends]] = {  # with the lowest and high
     "persona": (persona_judge, (0.0, 5.0)),
 }
 RecallOption = Annotated[
-    RecallName,
-    typer.Option(help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub."),
+    RecallName, Option(help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub.")
 ]
 
 
@@ -58,26 +57,24 @@ def medpmc(
     recall: RecallOption = "rouge1",
     mode: ModeOption = "sound",
     entities: Annotated[
-        EntityRule, typer.Option(help="Find the entities of the Examination column by rules or with spaCy.")
+        EntityRule, Option(help="Find the entities of the Examination column by rules or with spaCy.")
     ] = "rules",
     model: Annotated[
         str | None,
-        typer.Option(help="Embedding for rate_style, model for bertscore, or folder with both models for ratescore."),
+        Option(help="Embedding for rate_style, model for bertscore, or folder with both models for ratescore."),
     ] = None,
     mma: Annotated[
         Window,
-        typer.Option(
+        Option(
             help="Where MMA looks for picture reports: in everything after a picture (all), or only in the next turn."
         ),
     ] = "all",
     judge: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SPEC", help="Also have this model, or 'offline' rules, judge; repeat for a panel of judges."
-        ),
+        Option(metavar="SPEC", help="Also have this model, or 'offline' rules, judge; repeat for a panel of judges."),
     ] = None,
     judged: Annotated[
-        Judged, typer.Option(help="What --judge judges: the consultation, the patient or the persona.")
+        Judged, Option(help="What --judge judges: the consultation, the patient or the persona.")
     ] = "consultation",
     against: Against = None,
     human: HumanScores = None,

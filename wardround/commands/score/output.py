@@ -12,6 +12,7 @@ import typer
 from pydantic import AfterValidator, validate_call
 from rich.console import Console
 from rich.text import Text
+from typer import Option
 
 from cases import Case, Problem
 from cases.problems import shortened
@@ -37,8 +38,7 @@ Source = TypeVar("Source")
 
 
 ModeOption = Annotated[
-    Definition,
-    typer.Option(help="Use our sound definitions, or compute as published, with known faults (paper)."),
+    Definition, Option(help="Use our sound definitions, or compute as published, with known faults (paper).")
 ]
 
 DrawnFolder = Annotated[Path | None, AfterValidator(a_folder("--out"))]  # the folder of `write_drawn`

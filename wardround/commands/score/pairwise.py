@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from cases.importers.source import Source
 from cases.text.words import language_of
@@ -55,40 +55,38 @@ Verdicts = Mapping[View, Mapping[Rater, list[Verdict]]]
 def aie_pairwise(
     doctors: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="DOCTORS", help="Two or more doctors: transcript files, run directories, or a sweep directory."
         ),
     ],
     view: Annotated[
-        Literal["doctor", "patient", "both"],
-        typer.Option(help="Judge from the doctor's view, the patient's view, or both."),
+        Literal["doctor", "patient", "both"], Option(help="Judge from the doctor's view, the patient's view, or both.")
     ] = "doctor",
     judge: Annotated[
-        str,
-        typer.Option(metavar="SPEC", help="Model that judges, 'offline' for rules, or 'none' to use only --people."),
+        str, Option(metavar="SPEC", help="Model that judges, 'offline' for rules, or 'none' to use only --people.")
     ] = "offline",
     sees: Annotated[
         Literal["record", "dialogues"],
-        typer.Option(
+        Option(
             help="Show the judge of the doctor's view the record and diagnosis too (record), or only the dialogues."
         ),
     ] = "record",
     orders: Annotated[
         Literal["both", "one"],
-        typer.Option(
+        Option(
             help="Judge each pair in both orders, counting disagreement as a tie (both), or once in random order (one)."
         ),
     ] = "both",
     people: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="File of people's choices: the authors' JSON, a CSV, or ratings.jsonl; may be repeated.",
         ),
     ] = None,
     closed: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAMES",
             help="Doctors with closed models, separated by commas; agreement is also shown separately for them.",
         ),
@@ -96,7 +94,7 @@ def aie_pairwise(
     diagnose: Diagnose = None,
     leave_out: LeaveOut = None,
     out: Annotated[
-        DrawnFolder, typer.Option(metavar="DIR", help="Write win rates, correlations and figures to this directory.")
+        DrawnFolder, Option(metavar="DIR", help="Write win rates, correlations and figures to this directory.")
     ] = None,
 ) -> Scores:
     """Compare doctors in pairs, as in AIE.

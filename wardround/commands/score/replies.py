@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from cases import Case
 from cases.text.record_sentences import facts_of
@@ -32,19 +32,17 @@ Rounds = Mapping[Key, Exchange]
 
 
 def replies(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Run directories with dialogues, or sweep directories.")
-    ],
-    sample: Annotated[int, typer.Option(min=1, metavar="N", help="Draw N dialogues of each run.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    runs: Annotated[list[Path], Argument(metavar="RUN", help="Run directories with dialogues, or sweep directories.")],
+    sample: Annotated[int, Option(min=1, metavar="N", help="Draw N dialogues of each run.")] = 50,
+    seed: Annotated[int, Option(help="Seed of the draw.")] = 0,
     models: RoleModels = None,
     sheet: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Write a sheet for people to mark instead, without calling a judge."),
+        Option(metavar="FILE.csv", help="Write a sheet for people to mark instead, without calling a judge."),
     ] = None,
     marks: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE.csv",
             help="Marked sheets of two annotators, and of a third who decides; give the option for each.",
         ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from cases import Problem
 from cases.text.words import language_of
@@ -22,14 +22,14 @@ from wardround.store.result import Result
 
 ReportSource = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="SRC",
         help="File of AI Hospital (evaluations, one-step outputs, dialogues or collaborations), or run directory.",
     ),
 ]
 ReferenceOption = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="FILE",
         help="File with the expert's parts, if SRC has none: AI Hospital's records, or evaluations of the same cases.",
     ),

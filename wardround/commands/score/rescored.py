@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from scoring.case_scores import JUDGE_FAILED
 from scoring.medchain.answers import Answers
@@ -25,7 +25,7 @@ from wardround.store.result import Result
 
 _CASES = ("entered", "still_right", "unscored")  # unscored ones go on to the next stage
 _CLAIMS = ("recall", "precision", "cases with a report")
-RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+RunDirectory = Annotated[Path, Argument(metavar="RUN", help="Run directory.")]
 
 
 def rescoring_by(suite: Suite) -> Callable[..., Scores]:
@@ -36,7 +36,7 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
         mode: ModeOption = "sound",
         models: Annotated[
             list[str] | None,
-            typer.Option(
+            Option(
                 metavar="ROLE=SPEC",
                 help="Model for a judge (of medchain: diagnosis_judge=openai:gpt-4o), or for all (default=SPEC); "
                 "may be repeated.",

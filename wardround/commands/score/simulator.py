@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from cases import Case, load_cases
 from cases.importers.source import Source
@@ -68,36 +68,34 @@ JUDGEMENTS: Mapping[Judged | None, Judgement] = {
 def simulator(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             metavar="SRC",
             help="Files of items, AIE's test files, or run directories with dialogues; our own items if none is given.",
         ),
     ] = None,
     models: RoleModels = None,
     mode: ModeOption = "sound",
-    cases: Annotated[str, typer.Option(metavar="SRC", help="Case file that the items are about.")] = "builtin",
+    cases: Annotated[str, Option(metavar="SRC", help="Case file that the items are about.")] = "builtin",
     patient: Annotated[
         str | None,
-        typer.Option(metavar="|".join(PATIENTS), help="Patient system to test (default: saps, or that of --judged)."),
+        Option(metavar="|".join(PATIENTS), help="Patient system to test (default: saps, or that of --judged)."),
     ] = None,
     judged: Annotated[
         Judged | None,
-        typer.Option(
+        Option(
             help="Judge the replies instead: patient with and without tracker and actor (medpmc), or relevance, "
             "consistency and accuracy of examinations (ai_hospital)."
         ),
     ] = None,
     tracker: Annotated[
         bool,
-        typer.Option(
-            help="Test the patient (saps, medpmc) with its tracker, or without states and with the whole record."
-        ),
+        Option(help="Test the patient (saps, medpmc) with its tracker, or without states and with the whole record."),
     ] = True,
     by: ByTurn = None,
     leave_out: LeaveOut = None,
     replies: Annotated[
         Path | None,
-        typer.Option("-o", "--replies", metavar="FILE", help="Write AIE's test file with the replies to this file."),
+        Option("-o", "--replies", metavar="FILE", help="Write AIE's test file with the replies to this file."),
     ] = None,
     out: OutFolder = None,
 ) -> Scores:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from cases import Case, load_cases
 from cases.text.words import language_of
@@ -45,10 +45,10 @@ from wardround.tables.table import Table
 WITHOUT_TRACKER = " without tracker"
 
 
-ByTurn = Annotated[Literal["turn"] | None, typer.Option(help="Also print a row for each round (turn).")]
+ByTurn = Annotated[Literal["turn"] | None, Option(help="Also print a row for each round (turn).")]
 OutFolder = Annotated[
     DrawnFolder,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="Write the rows for each round to this directory, as CSV, LaTeX and figure (AIE, Figure 3a).",
     ),

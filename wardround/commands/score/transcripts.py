@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Generic, TypeVar
 
-import typer
+from typer import Argument, Option
 
 from llm import ModelSettings, ModelSpecError
 from llm.blocks import ModelBlock
@@ -35,26 +35,25 @@ _SAME_PATIENT = 0.7  # share of the words of the shorter record
 Model = TypeVar("Model")
 
 Transcripts = Annotated[
-    list[Path], typer.Argument(metavar="TRANSCRIPTS", help="Transcript files to score as one set, or a run directory.")
+    list[Path], Argument(metavar="TRANSCRIPTS", help="Transcript files to score as one set, or a run directory.")
 ]
 Against = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Also compare with these transcripts, case by case; may be repeated."),
+    Option(metavar="FILE", help="Also compare with these transcripts, case by case; may be repeated."),
 ]
 JudgeOption = Annotated[
-    str,
-    typer.Option(metavar="SPEC", help="Model that judges: offline (rules), or provider:model[@base_url]."),
+    str, Option(metavar="SPEC", help="Model that judges: offline (rules), or provider:model[@base_url].")
 ]
 HumanScores = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="CSV",
         help="Correlate with people's scores: a CSV file with a column 'case', then one column per score.",
     ),
 ]
 Diagnose = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="SPEC",
         help="Have this model choose a diagnosis among each case's options, from the dialogue alone; 'doctor' means "
         "each run's own doctor.",
@@ -62,9 +61,7 @@ Diagnose = Annotated[
 ]
 LeaveOut = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="ID", help="Leave out the case with this id; may be repeated, or several ids separated by commas."
-    ),
+    Option(metavar="ID", help="Leave out the case with this id; may be repeated, or several ids separated by commas."),
 ]
 
 
