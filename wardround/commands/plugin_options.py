@@ -35,7 +35,7 @@ PromptsOption = Annotated[
 NO_EGRESS = "--no-egress"
 
 
-def _close_network(wanted: bool) -> None:
+def _close_network(wanted: bool | None) -> None:
     """Refuse connections to other machines."""
     if wanted:
         from llm.egress import close_egress
@@ -44,7 +44,8 @@ def _close_network(wanted: bool) -> None:
 
 
 NoEgressOption = Annotated[
-    bool, Option(NO_EGRESS, help="Refuse all connections to other machines.", callback=_close_network, is_eager=True)
+    bool | None,
+    Option(NO_EGRESS, help="Refuse all connections to other machines.", callback=_close_network, is_eager=True),
 ]
 
 
@@ -134,28 +135,31 @@ def _spare_inputs(options: Mapping[str, Any]) -> None:
 
 
 def _with_options(command: Callable[..., Any], *names: str) -> Callable[..., Any]:
-    signature = inspect.signature(command)
-    added = {name: _OPTIONS[name] for name in names if name not in signature.parameters}
+    added = {name: _OPTIONS[name] for name in names if name not in inspect.signature(command).parameters}
 
     @functools.wraps(command)
-    def with_options(*arguments: Any, **options: Any) -> Any:
+    def with_options(**options: Any) -> Any:
         given = {name: options.pop(name, None) for name in added}
         _spare_inputs(options)
         if not given.get("prompts"):
-            return command(*arguments, **options)
+            return command(**options)
 
         from prompts import laid_over
         from wardround.config.overlay import check_overlay
 
         with laid_over(check_overlay(given["prompts"])):
-            return command(*arguments, **options)
+            return command(**options)
 
-    extra = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=False if option is NoEgressOption else None, annotation=option
-        )
-        for name, option in added.items()
-    ]
-    with_options.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {**command.__annotations__, **added}
+    declare(with_options, command, added)
     return with_options
+
+
+def declare(wrapper: Callable[..., Any], command: Callable[..., Any], more: Mapping[str, Any]) -> None:
+    """Give a wrapper the parameters of the command that it wraps, and more options by name, None unless given."""
+    signature = inspect.signature(command)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in more.items()
+    ]
+    wrapper.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *options])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {**command.__annotations__, **more}

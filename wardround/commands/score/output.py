@@ -26,6 +26,7 @@ from wardround.analysis.notes import few_cases_note, said_by_rules, used, used_n
 from wardround.analysis.rescoring import judged_with
 from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
 from wardround.commands.options import CallSettings, JsonNumbers, a_folder
+from wardround.commands.plugin_options import declare
 from wardround.config.command_line import parse_call_settings
 from wardround.printing import counted, echo, printable
 from wardround.store.durable_lines import RunStoppedError
@@ -108,14 +109,6 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
 
     Unusable input (a file, model, run or term list) exits with code 2 before anything is printed.
     """
-    signature = inspect.signature(score)
-    json_option = inspect.Parameter("json_file", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=JsonNumbers)
-    asks = bool(signature.parameters.keys() & _ASKING)
-    set_option = inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CallSettings)
-    parameters = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for each in (*signature.parameters.values(), *[set_option] * asks, json_option)
-    ]
 
     @functools.wraps(score)
     def run(*, json_file: Path | None, settings: list[str] | None = None, **options: Any) -> None:
@@ -131,8 +124,8 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
         if scores.failed:
             raise typer.Exit(SOME_FAILED)
 
-    run.__signature__ = signature.replace(parameters=parameters, return_annotation=None)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    asks = inspect.signature(score).parameters.keys() & _ASKING
+    declare(run, score, {**({"settings": CallSettings} if asks else {}), "json_file": JsonNumbers})
     return run
 
 
