@@ -170,19 +170,13 @@ def locate(name: str | Path, folder: Path | None = None) -> str:
         PluginError: there is no such file, or there can be none of this name.
     """
     try:
-        return _locate(name, folder)
-    except PluginError:
-        raise
+        path = (folder or Path.cwd()) / Path(os.path.expanduser(name))
+        a_path = isinstance(name, Path) or "/" in str(name) or os.sep in str(name) or path.suffix == ".py"
+        for file in (*([path] if a_path else []), path.with_name(f"{path.name}.py"), path / "__init__.py"):
+            if file.is_file():
+                return str(file.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # no such user, or a name that is too long
         raise PluginError(f"plug-in {name!s:.80}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _locate(name: str | Path, folder: Path | None) -> str:
-    path = (folder or Path.cwd()) / Path(os.path.expanduser(name))
-    a_path = isinstance(name, Path) or "/" in str(name) or os.sep in str(name) or path.suffix == ".py"
-    for file in (*([path] if a_path else []), path.with_name(f"{path.name}.py"), path / "__init__.py"):
-        if file.is_file():
-            return str(file.resolve())
     if a_path:
         where = "" if str(path) == str(name) else f"{path}: "
         raise PluginError(
