@@ -104,15 +104,21 @@ def mvme(
 
 
 def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
-    """Return the grades in an evaluation file."""
+    """Return the grades in an evaluation file, and the means by part, under the doctor's name if there are several."""
     if kind_of(source) not in (Evaluation, None):
         refuse(f"{source}: contains reports without grades; expected evaluations, or add --grade to grade the reports")
+    published = mode == "paper"
     by_doctor: dict[str, list[Grades]] = {}
     grades: list[Grades] = []
     for record in read_files(read_evaluations, [source])[0]:
-        grades.append(released_grades(record, published=mode == "paper"))
+        grades.append(released_grades(record, published=published))
         by_doctor.setdefault(record.doctor_name, []).append(grades[-1])
-    return list(zip(report_cases_of_file(source, None), grades, strict=True)), _means_by_part(by_doctor, mode)
+    means = {
+        f"{doctor}: {part}" if len(by_doctor) > 1 else part: found
+        for doctor, given in by_doctor.items()
+        for part, found in score_parts(given, published=published).items()
+    }
+    return list(zip(report_cases_of_file(source, None), grades, strict=True)), means
 
 
 def _unclear(grades: list[Grades], mode: Definition) -> list[str]:
@@ -145,18 +151,6 @@ def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[Rep
 
 def _means_over_cases(graded: Sequence[tuple[ReportCase, Grades]], mode: Definition) -> dict[str, Estimate]:
     """Return the means by part; the epochs of a case count as one for the intervals."""
-    return _means_by_part({"": [options for _, options in graded]}, mode, [case.case_id for case, _ in graded])
-
-
-def _means_by_part(
-    by_doctor: Mapping[str, list[Grades]], mode: Definition, cases: Sequence[str] | None = None
-) -> dict[str, Estimate]:
-    """Return the means by part, prefixed with the doctor's name if there are several."""
-    scores_by_doctor = {
-        doctor: score_parts(grades, published=mode == "paper", cases=cases) for doctor, grades in by_doctor.items()
-    }
-    return {
-        f"{doctor}: {part}" if len(scores_by_doctor) > 1 else part: found
-        for doctor, parts in scores_by_doctor.items()
-        for part, found in parts.items()
-    }
+    cases, grades = [case.case_id for case, _ in graded], [options for _, options in graded]
+    means = score_parts(grades, published=mode == "paper", cases=cases)
+    return {str(part): found for part, found in means.items()}
