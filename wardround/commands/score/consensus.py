@@ -72,7 +72,7 @@ def consensus(
         f"Between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases therefore ended in agreement."
     )
     table = ExtraTable("Cases by the round in which they ended", ["round", "ended", "known to agree"], rows)
-    n, more = counts([one.case or str(place) for place, one in enumerate(found)], "discussions")
+    n, more = counts([one.case or str(place) for place, one in enumerate(found)], "discussion")
     return Scores("consensus", mode, n, metrics, [table], [*notes, note] if unknown else notes, more=more)
 
 

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from cases import Case
 from cases.text.record_sentences import facts_of
 from scoring.consultation import Exchange
-from scoring.metrics.samples import PERCENT, Samples, estimates
+from scoring.metrics.samples import PERCENT, Samples, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
 from scoring.mvme.replies import KEY, QUESTIONS, Key, agreement, exchanges, human_scores, labelled, read_marks, settle
 from scoring.mvme.reply_judges import consistency_judge, examination_judge, relevance_judge
@@ -20,6 +20,7 @@ from wardround.analysis.simulators import Trial, judge_played
 from wardround.commands.exit_codes import refuse
 from wardround.commands.options import RoleModels
 from wardround.commands.score.output import ExtraTable, Scores, judged_by_rules, refuse_records, unanswered
+from wardround.commands.score.transcripts import counts
 from wardround.config.command_line import parse_models
 from wardround.printing import counted, reason
 from wardround.run.own_loop import run_alone
@@ -164,9 +165,9 @@ def _scores(
         means = [found.get(metric, Estimate(n=0)).mean for metric in ("Rel", "Con", "Acc")]
         relevant, consistent, accurate = (as_text(mean, ".1f") for mean in means)
         rounds = rounds_by_run[name]
-        counts = [len(_dialogues(rounds)), len(rounds)]
+        sizes = [len(_dialogues(rounds)), len(rounds)]
         tests = sum(one.examined for one in rounds.values())
-        rows.append([name, *map(str, counts), relevant, consistent, str(tests), accurate])
+        rows.append([name, *map(str, sizes), relevant, consistent, str(tests), accurate])
     table = ExtraTable("AI Hospital, Table 4", ["run", "dialogues", "#QA", "Rel", "Con", "#Test", "Acc"], rows)
     n, more = _cases_and_dialogues(rounds_by_run)
     return Scores("replies", "sound", n, metrics, [table], notes, failed, more=more)
@@ -175,8 +176,7 @@ def _scores(
 def _cases_and_dialogues(rounds_by_run: Mapping[str, Rounds]) -> tuple[int, list[str]]:
     """Return the number of cases, and that of dialogues in words if it differs, as of several runs or epochs."""
     dialogues = [one for rounds in rounds_by_run.values() for one in _dialogues(rounds)]
-    cases = len({case_id for _, case_id, _ in dialogues})
-    return cases, [counted(len(dialogues), "dialogue")] if len(dialogues) != cases else []
+    return counts([of_epoch(case_id, int(epoch)) for _, case_id, epoch in dialogues])
 
 
 def _dialogues(rounds: Rounds) -> set[tuple[str, str, str]]:

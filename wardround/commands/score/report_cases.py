@@ -95,7 +95,7 @@ def report_cases_of_file(source: Path, reference: Path | None) -> list[ReportCas
 
 def count_reports(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
     """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
-    return counts([report.case_id for report in reports], "reports") if run else (len(reports), [])
+    return counts([report.case_id for report in reports], "report") if run else (len(reports), [])
 
 
 def failed_reports(run: RecordedRun) -> list[ReportCase]:

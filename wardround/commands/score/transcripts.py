@@ -25,7 +25,7 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.options import separated
 from wardround.commands.score.compared import compared
 from wardround.commands.score.output import ExtraTable, refuse_records
-from wardround.printing import echo, first_of
+from wardround.printing import counted, echo, first_of
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
 from wardround.tables.scores import failed_notes
@@ -228,10 +228,10 @@ def failed_against(paths: Sequence[Path] | None) -> list[str]:
     return [f"--against {note}" for note in failed_notes(each_doctor(paths or ())[1])]
 
 
-def counts(consultations: Collection[str], what: str = "dialogues") -> tuple[int, list[str]]:
+def counts(consultations: Collection[str], what: str = "dialogue") -> tuple[int, list[str]]:
     """Return the number of cases in the ids of consultations, and what there is of each, in words if it differs."""
     cases = len(set(map(case_of, consultations)))
-    return cases, [f"{len(consultations)} {what}"] if len(consultations) != cases else []
+    return cases, [counted(len(consultations), what)] if len(consultations) != cases else []
 
 
 @dataclass(frozen=True)
