@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Argument, Option
 
 from wardround.commands.case_files import ask_about, check_unasked, keep, read
-from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.exit_codes import fail_if, refuse
 from wardround.commands.options import Cache, CallSettings, CaseIds, a_file, check_file
 from wardround.printing import counted, echo, first_of
 
@@ -128,5 +127,4 @@ def draft_tests(
         write_checklist(checklist, TestLine, lines)
         echo(f"{counted(len(lines), 'test')} of {counted(len(asked.answers), 'case')} drafted in {out}")
         echo(f"To correct: {checklist} (write yes or no, edit texts, add lines); then run `wardround cases confirm`")
-    if asked.failures:
-        raise typer.Exit(SOME_FAILED)
+    fail_if(asked.failures)

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Argument, Option
 
 from wardround.commands.case_files import read, refuse_file, report
 from wardround.commands.case_items import confirm, draft_tests, with_items_read
-from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
+from wardround.commands.exit_codes import fail_if, group_of_commands, refuse
 from wardround.commands.options import Cache, CallSettings, CaseIds
 from wardround.commands.plugin_options import names_in_help
 from wardround.commands.rate import rate_cases
@@ -93,8 +92,7 @@ def import_(
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
     left_out = f", {len(lacking)} left out as incomplete" if required else ""
     echo(f"{counted(len(complete), 'case')} written to {out}{left_out}{warned}")
-    if unread:
-        raise typer.Exit(SOME_FAILED)
+    fail_if(unread)
 
 
 @cases_app.command()

@@ -4,7 +4,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
 from typer import Argument, Option
 
 from wardround.commands.exit_codes import SOME_FAILED, refuse
@@ -55,8 +54,7 @@ def consult(
     except (EOFError, KeyboardInterrupt):
         echo("\nLeft. Run the same command again to resume.")
     except AskError as error:
-        echo(f"error: {why_unanswered(error)}\nRun the same command again to retry.", err=True)
-        raise typer.Exit(SOME_FAILED) from None
+        refuse(f"{why_unanswered(error)}\nRun the same command again to retry.", code=SOME_FAILED)
 
 
 def _run_in_terminal(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:

@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-import typer
 from typer import Option
 
-from wardround.commands.exit_codes import SOME_FAILED
+from wardround.commands.exit_codes import fail_if
 from wardround.commands.options import Runs
 from wardround.printing import echo
 
@@ -30,5 +29,4 @@ def doctor(
             echo(f"{findings.path}: no damage found")
         elif findings.mended and not check:
             echo(f"{findings.path}: damaged files were moved to damaged/; repeat the command of the run to resume it")
-    if any(findings.left or (check and findings.mended) for findings in found):
-        raise typer.Exit(SOME_FAILED)
+    fail_if(any(findings.left or (check and findings.mended) for findings in found))

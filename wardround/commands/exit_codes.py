@@ -68,6 +68,12 @@ def refuse(*messages: str, code: int = BAD_INPUT) -> NoReturn:
     raise Refusal(*messages, code=code)
 
 
+def fail_if(some_failed: object) -> None:
+    """End a command with code 1 if some of its cases failed; the others are done."""
+    if some_failed:
+        raise typer.Exit(SOME_FAILED)
+
+
 class Commands(WithPlugins, TyperGroup):
     """A command group that reports errors in one line, without a traceback.
 

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
 from wardround.commands.case_files import ask_about, check_unasked
-from wardround.commands.exit_codes import SOME_FAILED, group_of_commands, refuse
+from wardround.commands.exit_codes import fail_if, group_of_commands, refuse
 from wardround.commands.options import Cache, CallSettings, check_folder
 from wardround.printing import counted, echo
 
@@ -70,8 +69,7 @@ def build(
     for case, reason in unanswered:
         echo(f"{case.id}: described by rule, as the refiner gave no answer ({reason})", err=True)
     echo(f"{counted(len(cases), 'case')} stored in {memory.location}")
-    if unanswered:
-        raise typer.Exit(SOME_FAILED)
+    fail_if(unanswered)
 
 
 def _describe_cases(
@@ -107,11 +105,11 @@ def query(
     from retrieval import feature_text, open_memory
 
     if not symptoms.strip():
-        raise typer.BadParameter("expected a description of symptoms, found nothing", param_hint="symptoms")
+        raise BadParameter("expected a description of symptoms, found nothing", param_hint="symptoms")
     try:
         where = DEPARTMENTS.require(department) if department else None
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--department") from None
+        raise BadParameter(str(error), param_hint="--department") from None
     found = open_memory(memory, embedding).recall(symptoms, where, k=k)
     for neighbour in found:
         text = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"

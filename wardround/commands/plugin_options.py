@@ -10,12 +10,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from typer import Option
+from typer import Context, Option, Typer
 from typer.core import TyperCommand
 
 
-def _load(ctx: typer.Context, names: list[str] | None) -> list[str] | None:
+def _load(ctx: Context, names: list[str] | None) -> list[str] | None:
     """Load plug-ins before the rest of the command line is parsed; a command also has those of its group."""
     from wardround.plugins import load_plugins
 
@@ -91,7 +90,7 @@ def names_in_help(names: Callable[[], Mapping[str, Iterable[str]]], *, light: bo
     return type("WithNames", (CommandWithPlugins,), {"names": staticmethod(names), "light": light})
 
 
-def add_shared_options(app: typer.Typer) -> None:
+def add_shared_options(app: Typer) -> None:
     """Add the options to every command of an application that lacks them, and ``--plugin`` to its groups.
 
     A group's plug-ins also apply to the command named after it.

@@ -4,11 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
 from typer import Argument, Option
 
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection
-from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.exit_codes import fail_if, refuse
 from wardround.commands.options import Address, Concurrency, CsvFolder, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.printing import counted, echo, printable
@@ -107,8 +106,7 @@ def reconstruct(
         echo(f"Notes without a dialogue: {sum(sheet.failed.values())}, listed in {files.failed.name}")
     if left:
         echo(f"{counted(left, 'note')} not attempted: the run reached its limits; raise them and run it again")
-    if sheet.failed or left:
-        raise typer.Exit(SOME_FAILED)
+    fail_if(sheet.failed or left)
 
 
 def _run(experiment: "Experiment", files: "DialogueFiles", progress: Progress) -> int:

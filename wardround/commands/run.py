@@ -4,11 +4,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from wardround.commands.dry_run import DryRun, Like, check_like, tell_projection, tell_total
-from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.exit_codes import fail_if, refuse
 from wardround.commands.options import Address, Concurrency, Engine, Models, Progress, Settings
 from wardround.commands.plugin_options import PluginOption, PromptsOption
 from wardround.printing import counted, echo
@@ -86,8 +85,7 @@ def run(
         return
     with _tracing(sweep) if tracing else nullcontext():
         failed = _run(sweep, root, progress)
-    if failed:
-        raise typer.Exit(SOME_FAILED)
+    fail_if(failed)
 
 
 @contextmanager

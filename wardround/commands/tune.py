@@ -5,10 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
-from wardround.commands.exit_codes import SOME_FAILED, refuse
+from wardround.commands.exit_codes import fail_if, refuse
 from wardround.printing import echo
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def tune(
-    context: typer.Context,
+    context: Context,
     dialogues: Annotated[Path | None, Argument(metavar="DIALOGS", help="JSON-lines file of dialogues.")] = None,
     base: Annotated[
         str | None, Option(metavar="MODEL_OR_PATH", help="Model to adapt: a name on the Hugging Face Hub, or a path.")
@@ -131,5 +130,4 @@ def _smoke() -> None:
                 echo(f"  {fault}")
     failed = sum(bool(check.faults) for check in checks)
     echo(f"{len(checks)} checks, {failed} failed")
-    if failed:
-        raise typer.Exit(SOME_FAILED)
+    fail_if(failed)

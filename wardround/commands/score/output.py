@@ -24,7 +24,7 @@ from scoring.metrics.samples import Definition
 from scoring.metrics.statistics import INTERVALS, Estimate
 from wardround.analysis.notes import few_cases_note, said_by_rules, used, used_notes
 from wardround.analysis.rescoring import judged_with
-from wardround.commands.exit_codes import INTERRUPTED, SOME_FAILED, refuse
+from wardround.commands.exit_codes import INTERRUPTED, fail_if, refuse
 from wardround.commands.options import CallSettings, JsonNumbers, a_folder
 from wardround.commands.plugin_options import declare
 from wardround.config.command_line import parse_call_settings
@@ -121,8 +121,7 @@ def command(score: Callable[..., Scores]) -> Callable[..., None]:
             echo(f"interrupted; no scores were written, and {kept}", err=True)
             raise typer.Exit(INTERRUPTED) from None
         show(scores, json_file)
-        if scores.failed:
-            raise typer.Exit(SOME_FAILED)
+        fail_if(scores.failed)
 
     asks = inspect.signature(score).parameters.keys() & _ASKING
     declare(run, score, {**({"settings": CallSettings} if asks else {}), "json_file": JsonNumbers})
