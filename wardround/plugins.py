@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
@@ -76,7 +76,9 @@ def load_plugin(name: str | Path, folder: Path | None = None) -> Plugin:
     from llm.role import declared_roles
 
     modules, folders, roles = set(sys.modules), prompt_folders(), declared_roles()
-    with registering(f"plug-in {name}") as additions, _mark_importing(source):
+    with registering(f"plug-in {name}") as additions, ExitStack() as at_end:
+        _importing_now.append(source)
+        at_end.callback(_importing_now.remove, source)
         module = _import(source, str(name))
         added = [*additions(), *(f"prompts {new.name}" for new in prompt_folders() if new not in folders)]
         try:
@@ -204,15 +206,6 @@ def _check_stages(name: str, before: Mapping[Any, "Role[Any]"], after: Mapping[A
         (meant,) = difflib.get_close_matches(stage, known, 1, _ALIKE) or [""]
         if meant and _DIGITS.sub("", stage) != _DIGITS.sub("", meant):  # not a further one, such as level3
             raise PluginError(f"plug-in {name}: role {role.name!r}: unknown stage {stage!r}: did you mean {meant!r}?")
-
-
-@contextmanager
-def _mark_importing(source: str) -> Iterator[None]:
-    _importing_now.append(source)
-    try:
-        yield
-    finally:
-        _importing_now.remove(source)
 
 
 @lru_cache(maxsize=4)
