@@ -1,5 +1,6 @@
 """``wardround cases import | check | list | show | split | sample | rate | draft-tests | confirm | inject``."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -171,8 +172,6 @@ def split(
 
     Each department is split by the ratio, and records of the same patient stay together.
     """
-    from collections import Counter
-
     from cases import save_cases
     from cases.splits import duplicates, split_cases
 
@@ -205,8 +204,6 @@ def sample(
     out: Annotated[Path | None, Option("--out", "-o", help="Also write a JSON line for each note: id, lacks.")] = None,
 ) -> None:
     """List notes without complaint, history or results. `wardround reconstruct --sufficient` keeps the other notes."""
-    from collections import Counter
-
     from cases import CaseFileError, Problem
     from cases.notes import Note, lacking
     from wardround.config.experiment_file import check_experiment
@@ -263,8 +260,6 @@ cases_app.command("draft-tests")(draft_tests)
 
 
 def _print_summary(cases: "list[Case]") -> None:
-    from collections import Counter
-
     from scoring.medchain.answers import REFERENCES
     from scoring.medchain.suite import suite
     from wardround.tables.terminal import print_rows
