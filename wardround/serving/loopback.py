@@ -183,12 +183,16 @@ def as_data(file: str | Path, longest: int | None = None) -> tuple[str, str]:
 
 def _shrunk(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:
     from PIL import Image as Raster
+    from PIL import ImageOps
 
     with Raster.open(io.BytesIO(content)) as raster:
         if max(raster.size) <= longest:
             return content, mime
-        copy = raster.convert("RGB")
-        copy.thumbnail((longest, longest))
+        # JPEG has neither transparency nor 16 bits: a drawing would be black, an X-ray white.
+        mode = "RGBA" if raster.has_transparency_data else raster.mode if raster.mode.startswith("I") else "RGB"
+        copy = ImageOps.exif_transpose(raster).convert(mode)  # as a browser turns it
+        copy.thumbnail((longest, longest), reducing_gap=None)  # which takes no 16 bits
+    kind = "jpeg" if mode == "RGB" else "png"
     buffer = io.BytesIO()
-    copy.save(buffer, "JPEG", quality=80)
-    return buffer.getvalue(), "image/jpeg"
+    copy.save(buffer, kind, quality=80)
+    return buffer.getvalue(), f"image/{kind}"

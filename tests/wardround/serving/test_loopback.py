@@ -1,14 +1,19 @@
 """Our local pages: whatever is sent to them, they answer, and say nothing of it on the terminal."""
 
+import base64
+import io
 import socket
 from http import HTTPStatus
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from tests.support.hostile import obeyed
 from tests.support.serving import serving
-from wardround.serving.loopback import GuardedHandler, LoopbackServer
+from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 
 
 class Page(GuardedHandler):
@@ -69,3 +74,32 @@ def test_a_fault_of_ours_is_told_on_the_terminal_as_text(capsys: pytest.CaptureF
     assert sent(f"GET {{path}}?broken HTTP/1.1\r\n{HOST}") is None
     told = capsys.readouterr().err
     assert "RuntimeError: [2J" in told and obeyed(told) == []
+
+
+def scaled_down(file: Path) -> Image.Image:
+    """Return a picture as a page shows it, with a longer side of 10 pixels."""
+    source, why = as_data(file, 10)
+    assert not why
+    return Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
+
+
+def test_an_xray_of_16_bits_keeps_its_greys_when_it_is_scaled_down(tmp_path: Path) -> None:
+    greys = np.tile(np.linspace(0, 4095, 40).astype("uint16"), (40, 1))
+    Image.fromarray(greys).save(tmp_path / "xray.png")
+    shown = np.asarray(scaled_down(tmp_path / "xray.png"))
+    assert shown.shape == (10, 10)
+    assert len(np.unique(shown[0])) == 10
+
+
+def test_a_transparent_drawing_stays_transparent_when_it_is_scaled_down(tmp_path: Path) -> None:
+    Image.new("RGBA", (40, 20), (0, 0, 0, 0)).save(tmp_path / "drawing.png")
+    shown = scaled_down(tmp_path / "drawing.png")
+    assert shown.size == (10, 5)
+    assert shown.getpixel((0, 0)) == (0, 0, 0, 0)
+
+
+def test_a_photograph_stands_upright_when_it_is_scaled_down(tmp_path: Path) -> None:
+    turned = Image.Exif()
+    turned[0x0112] = 6  # orientation: taken with the camera on its side
+    Image.new("RGB", (40, 20)).save(tmp_path / "photo.jpg", exif=turned)
+    assert scaled_down(tmp_path / "photo.jpg").size == (5, 10)
