@@ -1,6 +1,7 @@
 """Run a coroutine from code that is not one, whether or not the caller's own event loop is running."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
@@ -12,10 +13,17 @@ Returned = TypeVar("Returned")
 Given = TypeVarTuple("Given")
 
 
-def run_alone(function: Callable[[*Given], Awaitable[Returned]], *given: *Given) -> Returned:
-    """Run a coroutine function in the event loop of a command, which has nothing else to do."""
-    with in_loop_of_our_own():
-        return anyio.run(function, *given)
+def run_alone(function: Callable[[*Given], Coroutine[Any, Any, Returned]], *given: *Given) -> Returned:
+    """Run a coroutine function in a loop that has nothing else to do or, if the caller's is running, in the background.
+
+    The first is so in a command, the second in a notebook.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with in_loop_of_our_own():
+            return anyio.run(function, *given)
+    return in_own_loop(function(*given))
 
 
 def in_own_loop(work: Coroutine[Any, Any, Returned]) -> Returned:

@@ -1,12 +1,8 @@
 """``wardround score`` from Python."""
 
-import asyncio
-import contextvars
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError
 
@@ -15,8 +11,6 @@ from wardround.commands.exit_codes import Refusal
 from wardround.commands.score import scoring_functions
 from wardround.commands.score.output import content_of, scored
 from wardround.config.experiment import ConfigurationError
-
-Returned = TypeVar("Returned")
 
 
 def score_transcripts(
@@ -56,20 +50,10 @@ def score_transcripts(
         raise ConfigurationError(f"{sources[1]}: suite {suite!r} takes one source")
     given = {first[0]: list(sources) if takes_several else sources[0]} if sources else {}
     try:
-        scores = _outside_a_loop(partial(scored, score, settings or (), **given, **options))
+        scores = scored(score, settings or (), **given, **options)
     except ValidationError as error:
         raise ConfigurationError(f"suite {suite!r}: {in_a_line(error)}") from error
     except Refusal as refusal:
         raise ConfigurationError(str(refusal)) from refusal
     scores.write()
     return {**content_of(scores), "notes": list(scores.notes)}
-
-
-def _outside_a_loop(function: Callable[[], Returned]) -> Returned:
-    """Call a function that starts an event loop, also where one is running, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return function()
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(contextvars.copy_context().run, function).result()

@@ -1,6 +1,6 @@
 """``wardround score simulator``: patient systems on labelled items, AIE's tests and dialogues."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -51,7 +51,7 @@ class Judgement:
 
     patient: str  # the patient system tested by default
     # plays the items and fills the trial; returns the replies if they are to be shown
-    of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Awaitable[list[Played] | None]]
+    of: Callable[[Trial, Sequence[SimulatorItem], str, Definition], Coroutine[Any, Any, list[Played] | None]]
     judges: tuple[Role[Any], ...] = ()  # the roles that judge the replies
     ends: Ends | Mapping[str, Ends] = PERCENT  # lowest and highest possible score, by metric if they differ
 

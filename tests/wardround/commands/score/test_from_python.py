@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +50,34 @@ def test_a_judge_is_asked_also_where_a_loop_is_running_as_in_a_notebook(tmp_path
     assert found == wr.score_transcripts("medpmc", file, judge=["offline"], settings={"timeout": 5})
     assert any(name.startswith("Judge: ") for name in found["metrics"])
     assert found["settings"] == {"timeout": 5} and any("--judge" in note for note in found["notes"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="this system sends no SIGINT to a process")
+def test_who_interrupts_scoring_in_a_notebook_has_no_more_models_asked(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judges went on in another thread, for which the notebook waited."""
+    ended, went_on = threading.Event(), []
+
+    async def slow(*_: Any) -> None:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()  # once the caller waits
+        try:
+            await asyncio.sleep(3)
+            went_on.append("asked again")
+        finally:
+            ended.set()
+
+    async def inside() -> None:
+        wr.score_transcripts("aie", file, mcq="offline")
+
+    monkeypatch.setattr("wardround.commands.score.choices.answer_questions", slow)
+    loop = asyncio.new_event_loop()  # without the handler of `asyncio.run`, as in a notebook
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(inside())
+    finally:
+        loop.close()
+    assert ended.wait(10) and not went_on
 
 
 def test_a_file_and_a_folder_that_cannot_be_written_are_refused_before_a_judge_is_asked(
