@@ -62,7 +62,7 @@ def _refusal(scope: Scope) -> str | None:
         return "refused: pages of that origin may not call this server; allow it with `wardround dev --allow-origin`"
     if scope.get("client") and asked_by_another(scope["client"][1], scope["server"][1]):
         return "refused: this server answers only to the user who started it"
-    _, token, *rest = scope["path"].split("/", 2)
+    _, token, *rest = f"{scope['path']}/".split("/", 2)  # there is none in the path of "OPTIONS *"
     if not secrets.compare_digest(token.encode(), allowed().token.encode()):
         return "refused: the address must begin with the token that was printed when this server started"
     if "".join(rest).split("/", 1)[0] not in _SERVED:
