@@ -58,6 +58,7 @@ from wardround.commands.score.transcripts import (
 )
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.aie import (
+    Doctors,
     actions_table,
     failed_as_wrong,
     formats_table,
@@ -200,7 +201,7 @@ def _scored(
 
 
 def _from_records(
-    doctors: Mapping[str, list[AieTranscript]], answering: Mapping[str, ModelSettings], *, each_its_own: bool
+    doctors: Doctors, answering: Mapping[str, ModelSettings], *, each_its_own: bool
 ) -> tuple[dict[str, FromRecords], FromRecords]:
     """Have the cases answered as multiple-choice questions, by each doctor's own model or once for all by one model.
 
@@ -216,9 +217,7 @@ def _from_records(
     return dict.fromkeys(doctors, of_all), of_all
 
 
-def _formats(
-    doctors: Mapping[str, Sequence[AieTranscript]], answers: Mapping[str, FromRecords], samples: Mapping[str, Samples]
-) -> list[Table]:
+def _formats(doctors: Doctors, answers: Mapping[str, FromRecords], samples: Mapping[str, Samples]) -> list[Table]:
     """Return Figure 6b if the cases are from several examinations, as those of MedicalExam; otherwise nothing."""
     dialogues = [one for records in doctors.values() for one in records]
     subset_of = {name: one.dataset or "" for one in dialogues for name in (one.case, case_of(one.case))}

@@ -20,7 +20,7 @@ from wardround.commands.score.transcripts import Scored, checked_models
 from wardround.printing import counted
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.aie import rounds_row, rounds_table
+from wardround.tables.aie import Doctors, rounds_row, rounds_table
 from wardround.tables.table import Table
 
 OWN = "doctor"  # instead of a model: that of each run's own doctor
@@ -52,7 +52,7 @@ def chosen_by(settings: Mapping[str, ModelSettings]) -> list[str]:
     return [one.models[mcq_doctor.name] for one in settings.values()]
 
 
-def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: list[str]) -> list[AieTranscript]:
+def diagnosed(transcripts: Sequence[AieTranscript], settings: ModelSettings, notes: list[str]) -> list[AieTranscript]:
     """Return the transcripts with the letter that a model chooses from each dialogue, without seeing the record."""
     texts = [Consultation.of(one, language_of(one.record)).text for one in transcripts]
     questions, reasons = questions_of(
@@ -71,7 +71,7 @@ def diagnosed(transcripts: list[AieTranscript], settings: ModelSettings, notes: 
     return [one.model_copy(update={"diagnosis": answered.letters.get(one.case)}) for one in transcripts]
 
 
-def other_options(doctors: Mapping[str, list[AieTranscript]]) -> list[str]:
+def other_options(doctors: Doctors) -> list[str]:
     """Note which doctors' diagnoses are chosen from other options than the first doctor's."""
     (first, options), *others = (
         (name, {one.case: {*one.options.values()} for one in records if one.options})
@@ -88,9 +88,7 @@ def other_options(doctors: Mapping[str, list[AieTranscript]]) -> list[str]:
     ]
 
 
-def diagnosed_by_round(
-    doctors: Mapping[str, list[AieTranscript]], settings: Mapping[str, ModelSettings], mode: Definition
-) -> Table:
+def diagnosed_by_round(doctors: Doctors, settings: Mapping[str, ModelSettings], mode: Definition) -> Table:
     """Tabulate the diagnosis chosen from each doctor's dialogues up to each round, with the coverage (Figure 6d).
 
     A choice already made from a whole dialogue is not asked for again.
@@ -136,7 +134,7 @@ class FromRecords:
     notes: list[str] = field(default_factory=list)  # what failed or cannot be asked, one sentence each
 
     @classmethod
-    def asked(cls, transcripts: list[AieTranscript], settings: ModelSettings) -> "FromRecords":
+    def asked(cls, transcripts: Sequence[AieTranscript], settings: ModelSettings) -> "FromRecords":
         """Ask each case of the transcripts once as a multiple-choice question."""
         questions, reasons = questions_of(one.model_copy(update={"id": case_of(one.id)}) for one in transcripts)
         answered = run_alone(answer_questions, questions, settings)

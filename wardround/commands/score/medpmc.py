@@ -47,6 +47,7 @@ _JUDGES: Mapping[Judged, tuple[Role[Any], Ends]] = {  # with the lowest and high
     "patient": (patient_judge, (0.0, 2.0)),
     "persona": (persona_judge, (0.0, 5.0)),
 }
+Verdicts = Sequence[tuple[MedPmcTranscript, Verdict[Any]]]
 RecallOption = Annotated[
     RecallName, Option(help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub.")
 ]
@@ -150,9 +151,7 @@ def _columns(samples: Samples, judged: Mapping[str, Ends], *, clustered: bool) -
     return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
 
 
-def _judge(
-    cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]
-) -> list[tuple[MedPmcTranscript, Verdict[Any]]]:
+def _judge(cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]) -> Verdicts:
     """Have a panel judge each case; persona judges only see cases in which a persona spoke."""
     for spec in judges:  # each is checked; whoever is asked, ask_panel names the model
         settings = checked_models({role.name: spec})
@@ -169,9 +168,7 @@ def _judge(
     return [(case, verdict) for (case, _, _), verdict in run_alone(ask_each, judged, ask_about_case).answers]
 
 
-def _not_judged(
-    cases: Sequence[MedPmcTranscript], verdicts: Sequence[tuple[MedPmcTranscript, Verdict[Any]]]
-) -> Iterator[str]:
+def _not_judged(cases: Sequence[MedPmcTranscript], verdicts: Verdicts) -> Iterator[str]:
     """Yield which cases nobody judged, and where a single judge failed."""
     if not_asked := len(cases) - len(verdicts):
         yield f"{not_asked} of {len(cases)} not judged: no reply was spoken by a persona (no actor was used)."

@@ -1,7 +1,7 @@
 """``wardround score mvme``: the grades of reports (AI Hospital, table 2)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +35,7 @@ from wardround.store.recorded_run import RecordedRun, find_run
 from wardround.tables.scores import failed_notes, judge_notes
 
 Grades = Mapping[Part, Option | None]
+Graded = list[tuple[ReportCase, Grades]]
 
 
 def mvme(
@@ -73,10 +74,10 @@ def mvme(
 
     if grade:
         answers, failures = run_alone(ask_each, read_report_cases(source, reference, run), ask_director)
-        graded: list[tuple[ReportCase, Grades]] = [(case, answer.options) for case, answer in answers]
+        graded: Graded = [(case, answer.options) for case, answer in answers]
         metrics = _means_over_cases(graded, mode)
         failed = [*(case for case, _ in failures), *(failed_reports(run) if run else ())]
-        wrong: list[tuple[ReportCase, Grades]] = [
+        wrong: Graded = [
             (case, {part: LOWEST for part in PARTS if part in metrics and case.reference.get(part)}) for case in failed
         ]
         if wrong and mode == "sound":
@@ -103,7 +104,7 @@ def mvme(
     return Scores("mvme", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
 
 
-def _released_grades(source: Path, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
+def _released_grades(source: Path, mode: Definition) -> tuple[Graded, dict[str, Estimate]]:
     """Return the grades in an evaluation file, and the means by part, under the doctor's name if there are several."""
     if kind_of(source) not in (Evaluation, None):
         refuse(f"{source}: contains reports without grades; expected evaluations, or add --grade to grade the reports")
@@ -129,12 +130,12 @@ def _unclear(grades: list[Grades], mode: Definition) -> list[str]:
     return [f"{how}, as the file gives no one option: {parts}."] if parts else []
 
 
-def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[ReportCase, Grades]], dict[str, Estimate]]:
+def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[Graded, dict[str, Estimate]]:
     """Return the grades that the director gave in one of our runs; for intervals, the epochs of a case are one case."""
     if run.suite.name != "mvme":
         refuse(f"{run.path}: was scored by suite {run.suite.name}, not mvme; add --grade to grade the reports")
     option_of = {float(score): option for option, score in SCORES.items()}
-    graded: list[tuple[ReportCase, Grades]] = []
+    graded: Graded = []
     values: dict[Part, list[tuple[float, str]]] = {part: [] for part in PARTS}
     for case, result in reports_of_run(run):
         given = {part: result.scores.get(part) for part in PARTS if result.unscored.get(part) not in NOT_TO_GRADE}
@@ -149,7 +150,7 @@ def _recorded_grades(run: RecordedRun, mode: Definition) -> tuple[list[tuple[Rep
     }
 
 
-def _means_over_cases(graded: Sequence[tuple[ReportCase, Grades]], mode: Definition) -> dict[str, Estimate]:
+def _means_over_cases(graded: Graded, mode: Definition) -> dict[str, Estimate]:
     """Return the means by part; the epochs of a case count as one for the intervals."""
     cases, grades = [case.case_id for case, _ in graded], [options for _, options in graded]
     means = score_parts(grades, published=mode == "paper", cases=cases)
