@@ -13,6 +13,7 @@ from wardround.printing import echo
 if TYPE_CHECKING:
     from cases import Case
     from nodes.context import Context
+    from wardround.interactive.consultation_session import Seat
 
 
 def consult(
@@ -57,7 +58,7 @@ def consult(
         refuse(f"{why_unanswered(error)}\nRun the same command again to retry.", code=SOME_FAILED)
 
 
-def _run_in_terminal(case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path) -> None:
+def _run_in_terminal(case: "Case", seat: "Seat", context: "Context", directory: Path) -> None:
     import asyncio
 
     from rich.console import Console
@@ -86,9 +87,7 @@ def _run_in_terminal(case: "Case", seat: Literal["doctor", "patient"], context: 
         echo(f"Session directory: {directory}")
 
 
-def _serve(
-    case: "Case", seat: Literal["doctor", "patient"], context: "Context", directory: Path, port: int, browser: bool
-) -> None:
+def _serve(case: "Case", seat: "Seat", context: "Context", directory: Path, port: int, browser: bool) -> None:
     from wardround.interactive.browser_seat import BrowserSeat
     from wardround.interactive.consultation_session import open_session
 

@@ -112,8 +112,7 @@ def query(
         raise BadParameter(str(error), param_hint="--department") from None
     found = open_memory(memory, embedding).recall(symptoms, where, k=k)
     for neighbour in found:
-        text = f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n"
-        echo(text)
+        echo(f"{neighbour.case.id}  similarity {neighbour.similarity:.3f}\n{feature_text(neighbour.case)}\n")
     if not found:
         echo("no cases in this memory" + (f" for department {department}" if department else ""))
 

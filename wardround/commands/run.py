@@ -128,14 +128,13 @@ def _run(sweep: "Sweep", root: Path, progress: Progress) -> int:
         echo(warning, err=True)
     check_all(sweep, root)
     failed = 0
-    directories = {name: root / name for name in sweep.runs}  # a single run has no name
     with shared_cluster(sweep):
-        for name, experiment in sweep.runs.items():
+        for name, experiment in sweep.runs.items():  # a single run has no name
             with live_view(Console(stderr=True), f"{name}: " if name else "", progress):
-                summary = asyncio.run(run_experiment(experiment, directories[name]))
+                summary = asyncio.run(run_experiment(experiment, root / name))
             if name:
                 echo(f"\n{name}")
-            failed += _tell_end(summary, experiment, directories[name])
+            failed += _tell_end(summary, experiment, root / name)
     if made := make_and_write_tables(sweep, root):
         echo("")
         tell_tables(made, root / "tables")

@@ -122,7 +122,7 @@ def aie(
         choosing_each(spec, option, path_of, runs) for spec, option in ((diagnose, "--diagnose"), (mcq, "--mcq"))
     )
     notes = [*_not_scored(runs), *failed_against(against)]
-    asked = [("--diagnose", one) for one in chosen_by(diagnosing)] + [("--mcq", one) for one in chosen_by(answering)]
+    asked = *chosen_by("--diagnose", diagnosing), *chosen_by("--mcq", answering)
     by_rules = [*offline_notes(runs), *asked_of_rules(*asked)]
     played = mcq is None  # a choice from the record needs no dialogue
     ours = read_kept([*path_of.values()], leave_out, played=played)

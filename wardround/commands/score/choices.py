@@ -47,9 +47,9 @@ def choosing_each(
     }
 
 
-def chosen_by(settings: Mapping[str, ModelSettings]) -> list[str]:
-    """Return the models that choose for doctors."""
-    return [one.models[mcq_doctor.name] for one in settings.values()]
+def chosen_by(option: str, settings: Mapping[str, ModelSettings]) -> list[tuple[str, str]]:
+    """Return the models that choose for doctors, each with the option that names it."""
+    return [(option, one.models[mcq_doctor.name]) for one in settings.values()]
 
 
 def diagnosed(transcripts: Sequence[AieTranscript], settings: ModelSettings, notes: list[str]) -> list[AieTranscript]:

@@ -104,7 +104,7 @@ def _read_runs(directory: Path, runs: Sequence[RecordedRun]) -> list[Dialogue]:
     """Return the dialogues of the runs in the directory of a run or a sweep, with each run as a strategy."""
     found: list[Dialogue] = []
     for run in (run for run in runs if directory in (run.path, run.path.parent)):
-        if not {"dialogue"} <= GIVES[run.experiment.graph]:
+        if "dialogue" not in GIVES[run.experiment.graph]:
             refuse(f"{run.path}: graph {run.experiment.graph!r} produces no dialogue to score")
         for result in run.each_answered():
             answers = result.answers

@@ -111,7 +111,7 @@ def aie_pairwise(
     notes = pairing(read)
     judges = {each: checked_models({ROLES[each]: judge}) for each in (_VIEWS[view] if judge != "none" else ())}
     diagnosing = choosing_each(diagnose, "--diagnose", path_of, runs)
-    by_rules = asked_of_rules(("--judge", judge), *(("--diagnose", one) for one in chosen_by(diagnosing)))
+    by_rules = asked_of_rules(("--judge", judge), *chosen_by("--diagnose", diagnosing))
     choices = list(_choices(people or (), names, by_either_name(read.values())))
     if diagnosing:  # only now, after everything that may be refused, so that no answer is paid for in vain
         read = {name: diagnosed(records, diagnosing[name], notes) for name, records in read.items()}
