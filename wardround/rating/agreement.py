@@ -19,7 +19,7 @@ from wardround.rating.scales import Name, scale_of
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.ai_hospital import ERROR_TITLES, error_type
 from wardround.tables.scores import failed_notes
-from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
+from wardround.tables.table import P_VALUE, Column, Table, alike, key_columns, measured
 
 _RESAMPLES, _SEED = 500, 20_240_607
 _FEW_CASES = 10  # with fewer, the interval of alpha or kappa covers the truth too rarely (docs/statistics.md)
@@ -91,9 +91,7 @@ def _means(scale: Name, votes: Mapping[str, Votes], failed: Sequence[str]) -> Ta
             rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
     columns = key_columns("question", "run", *(["against"] if scale == "pairwise" else []))
     if scale == "pairwise":
-        columns += [
-            Column(name, title, "Share") for name, title in (("first", "Run"), ("tie", "Tie"), ("second", "Against"))
-        ]
+        columns += alike({"first": "Run", "tie": "Tie", "second": "Against"}, "Share")
         notes = [
             "A mark is -1 if the run is better, 1 if the other run is better, and 0 if neither is.",
             "Shares and mean over items; for each item, over its raters.",
@@ -128,11 +126,8 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
     columns = [
         Column("question", "Question", key=True),
         Column("alpha", "Alpha"),
-        Column("alpha_low", "From", "95 % interval"),
-        Column("alpha_high", "To", "95 % interval"),
-        Column("alike", "All agree"),
-        Column("raters", "Raters"),
-        Column("items", "Items"),
+        *alike({"alpha_low": "From", "alpha_high": "To"}, "95 % interval"),
+        *alike({"alike": "All agree", "raters": "Raters", "items": "Items"}),
     ]
     note = f"Krippendorff's alpha ({distance}) over items with two or more raters; percentile bootstrap over cases."
     return Table(name, title, columns, rows, [note, *narrow_notes(cases)])
@@ -174,8 +169,7 @@ def _beside_scores(runs: Sequence[RecordedRun], scale: Name, votes: Mapping[str,
     columns = [
         Column("score", "Score", key=True),
         Column("rho", "Rho"),
-        Column("low", "From", "95 % interval"),
-        Column("high", "To", "95 % interval"),
+        *alike({"low": "From", "high": "To"}, "95 % interval"),
         Column("p", "p", form=P_VALUE),
         Column("n", "Items"),
     ]
@@ -273,10 +267,8 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
             rows.append({"run": run.name, "who": "(the judge)", **{name: counts[name] for name in ERROR_TYPES}})
     columns = [
         *key_columns("run", "who"),
-        *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
-        Column("alike", "Same", "With the judge", ".3f"),
-        Column("kappa", "Cohen's kappa", "With the judge", ".3f"),
-        Column("both", "Sorted by both", "With the judge"),
+        *alike(ERROR_TITLES, "Number"),
+        *alike({"alike": "Same", "kappa": "Cohen's kappa", "both": "Sorted by both"}, "With the judge", form=".3f"),
     ]
     note = "Reports whose diagnosis is graded D and that people have rated."
     return Table("misdiagnoses", "Types of wrong diagnoses according to people", columns, rows, [note])

@@ -14,7 +14,7 @@ from wardround.rating.agreement import Votes, disagreements, narrow_notes, resam
 from wardround.rating.items import Item, Key
 from wardround.rating.marks import Mark
 from wardround.rating.scales import Name, scale_of
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import Column, Table, alike, measured
 
 SOUND = 2  # the value of "yes", with which a case passes a question; "no" is 1
 ALL, TOGETHER = "a case as a whole", "all answers together"
@@ -60,11 +60,9 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
     columns = [
         Column("question", "Question", key=True),
         Column("passed", "Passed", form=".3f", mean=True),
-        Column("items", "Cases"),
-        Column("raters", "Raters"),
+        *alike({"items": "Cases", "raters": "Raters"}),
         Column("kappa", "Cohen's kappa", form=".3f"),
-        Column("kappa_low", "From", "95 % interval"),
-        Column("kappa_high", "To", "95 % interval"),
+        *alike({"kappa_low": "From", "kappa_high": "To"}, "95 % interval"),
         Column("pairs", "Rated twice"),
     ]
     notes = [

@@ -28,7 +28,7 @@ from wardround.tables.drawing import as_svg, figures_of
 from wardround.tables.making import make_tables
 from wardround.tables.models import roles_table
 from wardround.tables.scores import epoch_notes, floor_notes, missing_floors, score_form
-from wardround.tables.table import Column, Table, key_columns, measured
+from wardround.tables.table import Column, Table, alike, key_columns, measured
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -180,8 +180,7 @@ def scores_table(run: RecordedRun) -> Table:
     columns = [
         Column("score", "Score", key=True),
         Column("score_mean", "Mean", form=form),
-        Column("score_low", "From", "95 % interval", form),
-        Column("score_high", "To", "95 % interval", form),
+        *alike({"score_low": "From", "score_high": "To"}, "95 % interval", form=form),
         Column("score_n", "Cases"),
         *([Column("bound", "Failed as wrong", form=form)] if bounds else []),
         *(Column(name, f"[{name}]", "Floor and ceiling", form) for name in floors),

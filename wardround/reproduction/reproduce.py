@@ -8,7 +8,7 @@ from wardround.config.experiment import ConfigurationError
 from wardround.reproduction import ai_hospital, aie, medpmc
 from wardround.reproduction.cells import Cell
 from wardround.reproduction.release import Release
-from wardround.tables.table import Column, Table, as_text
+from wardround.tables.table import Table, alike, as_text
 
 Paper = Literal["aie", "medpmc", "ai_hospital"]
 
@@ -63,15 +63,9 @@ def reproduction_table(paper: str, found: Release) -> Table:
     """Return a table of the cells that have a file, each beside the printed number."""
     ours = [cell for cell in found.cells if cell.ours is not None]
     columns = [
-        Column("table", "Table", key=True),
-        Column("row", "Doctor", key=True),
-        Column("column", "Column", key=True),
-        Column("paper", "Paper"),
-        Column("shown", "Ours, as published"),
-        Column("difference", "Difference"),
-        Column("sound", "Ours, sound"),
-        Column("n", "n"),
-        Column("reason", "Reason"),
+        *alike({"table": "Table", "row": "Doctor", "column": "Column"}, key=True),
+        *alike({"paper": "Paper", "shown": "Ours, as published", "difference": "Difference", "sound": "Ours, sound"}),
+        *alike({"n": "n", "reason": "Reason"}),
     ]
     rows: list[Mapping[str, Any]] = [
         {

@@ -20,7 +20,7 @@ from scoring.mvme.replies import exchanges
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.figures import draw_consensus
-from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured
+from wardround.tables.table import Column, DoesNotFitError, Table, alike, key_columns, measured
 
 NO_DISCUSSION = "no case had a discussion (graph dispute_resolution with two interns or more)"
 _ENDS: Mapping[str, End] = {"agreed": "agreed", "rounds_used_up": "gave_up"}
@@ -39,10 +39,8 @@ def build_consensus(runs: Sequence[RecordedRun]) -> list[Table]:
     columns = [
         *key_columns("run"),
         *(Column(f"after_{number}", str(number), "After round", ".3f", mean=True) for number in range(limit + 1)),
-        Column("agreed", "Agreed", "In the end", ".3f", mean=True),
-        Column("gave_up", "Gave up", "In the end", ".3f", mean=True),
-        Column("discussed", "With discussion", "Cases"),
-        Column("without", "Without", "Cases"),
+        *alike({"agreed": "Agreed", "gave_up": "Gave up"}, "In the end", form=".3f", mean=True),
+        *alike({"discussed": "With discussion", "without": "Without"}, "Cases"),
     ]
     rows = [
         {
@@ -89,10 +87,8 @@ def build_dialogues(runs: Sequence[RecordedRun]) -> list[Table]:
     columns = [
         *key_columns("run"),
         Column("dialogues", "Dialogues"),
-        Column("pairs", "#QA", "In total"),
-        Column("tests", "#Test", "In total"),
-        Column("pairs_each", "#QA", "Per dialogue", mean=True),
-        Column("tests_each", "#Test", "Per dialogue", mean=True),
+        *alike({"pairs": "#QA", "tests": "#Test"}, "In total"),
+        *alike({"pairs_each": "#QA", "tests_each": "#Test"}, "Per dialogue", mean=True),
     ]
     notes = [
         "#QA: turns of the doctor that got a reply. #Test: those of them in which examinations were asked for.",
@@ -124,8 +120,7 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
     columns = [
         *key_columns("run"),
         Column("dialogues", "Dialogues"),
-        Column("before", "Before", "Turns", mean=True),
-        Column("after", "From then on", "Turns", mean=True),
+        *alike({"before": "Before", "after": "From then on"}, "Turns", mean=True),
         Column("first", "Turn", "Disease first named", mean=True),
         Column("named", "Dialogues", "Disease first named", form=".3f", mean=True),
     ]
@@ -179,7 +174,7 @@ def build_error_types(runs: Sequence[RecordedRun]) -> list[Table]:
     columns = [
         *key_columns("run"),
         Column("lowest", "Graded D"),
-        *(Column(name, title, "Number") for name, title in ERROR_TITLES.items()),
+        *alike(ERROR_TITLES, "Number"),
         Column("not_sorted", "Not sorted", "Number"),
         *(Column(f"{name}_share", title, "Share", ".3f", mean=True) for name, title in ERROR_TITLES.items()),
     ]

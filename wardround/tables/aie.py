@@ -23,7 +23,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.tables import figures
 from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG
-from wardround.tables.table import IN_WORDS, Column, DoesNotFitError, Table, key_columns, measured, stars
+from wardround.tables.table import IN_WORDS, Column, DoesNotFitError, Table, alike, key_columns, measured, stars
 
 UNCHOSEN = "DIAGNOSIS: no option was chosen; use `wardround score aie RUNS --diagnose SPEC` to have a model choose."
 STARS = (
@@ -209,8 +209,7 @@ def actions_table(doctors: Doctors) -> Table:
     ]
     shown = [code for code in ACTIONS if any(row[code] for row in rows)]
     columns = [
-        Column("run", "Doctor", key=True),
-        Column("turn", "Turn", key=True),
+        *alike({"run": "Doctor", "turn": "Turn"}, key=True),
         Column("dialogues", "Dialogues"),
         *(Column(code, f"{code} {ACTIONS[code]}", form=".3f") for code in shown),
     ]
@@ -282,8 +281,7 @@ def formats_table(
         row["difference_p"] = p
     columns = [
         *key_columns(*["doctor"] * (len(formats) > 1), "examination"),
-        Column("mcq", "Multiple choice", mean=True, ends=PERCENT),
-        Column("talked", "Interactive", mean=True, ends=PERCENT),
+        *alike({"mcq": "Multiple choice", "talked": "Interactive"}, mean=True, ends=PERCENT),
         Column("difference", "Difference", form="+.2f", mean=True),
         Column("n", "Cases"),
     ]

@@ -10,7 +10,7 @@ from scoring.metrics.samples import PERCENT, estimates
 from wardround.printing import counted
 from wardround.rating.agreement import narrow_notes
 from wardround.tables import figures
-from wardround.tables.table import Column, Table, measured
+from wardround.tables.table import Column, Table, alike, measured
 
 Method = Literal["pearson", "spearman"]
 Columns = Mapping[str, Mapping[tuple[str, ...], float]]
@@ -28,8 +28,7 @@ def win_rates(
                 found = estimates(samples, clustered=True, ends=PERCENT)
                 rows.append({"judged": source, "run": doctor, **measured(found), "duels": duels})
     columns = [
-        Column("judged", "Judged by", key=True),
-        Column("run", "Doctor", key=True),
+        *alike({"judged": "Judged by", "run": "Doctor"}, key=True),
         *(Column(aspect, aspect.capitalize(), mean=True, ranked=True, ends=PERCENT) for aspect in ASPECTS[view]),
         Column("duels", "Pairs"),
     ]

@@ -13,7 +13,7 @@ from wardround.analysis.paired import Scores, differences, paired_scores, scored
 from wardround.config.experiment import flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import AS_WRONG, score_form, unscored_notes
-from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
+from wardround.tables.table import P_VALUE, Column, Table, alike, key_columns, measured
 
 # Where scores should move without one of the three characteristics: the arrows of MedChain's Table 4, which has two
 # columns. (Others cannot move so: nothing comes before the first department.)
@@ -47,8 +47,7 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
         notes.append(FAILED_AS_WRONG)
     columns = [
         *key_columns("setting", "run", "score"),
-        Column("baseline", "Before", form=form, mean=True),
-        Column("value", "After", form=form, mean=True),
+        *alike({"baseline": "Before", "value": "After"}, form=form, mean=True),
         Column("difference", "Difference", form=f"+{form}", mean=True),
         Column("p", "p", form=P_VALUE),
         Column("cases", "Cases"),

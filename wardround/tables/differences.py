@@ -10,7 +10,7 @@ from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.contrasts import changed
 from wardround.tables.scores import AS_WRONG, offline_notes, score_form, unscored_notes
-from wardround.tables.table import P_VALUE, Column, Table, as_text, key_columns, measured
+from wardround.tables.table import P_VALUE, Column, Table, alike, as_text, key_columns, measured
 
 _LEVEL = 0.05  # p below it is called significant
 _TESTS = {
@@ -49,11 +49,10 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
     form = score_form(first.suite)
     columns = [
         *key_columns("run", "score"),
-        Column("baseline", first.name, form=form, mean=True),
-        Column("value", "This run", form=form, mean=True),
+        *alike({"baseline": first.name, "value": "This run"}, form=form, mean=True),
         Column("difference", "Difference", form=f"+{form}", mean=True),
         Column("difference_n", "Cases"),
-        *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
+        *alike(_TESTS, form=P_VALUE),
         Column("needed", "Needed"),
     ]
     failed = any(run.failed_as_wrong for run in runs)
@@ -91,10 +90,9 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
     columns = [
         Column("score", "score", key=True),
         Column("difference_mean", "difference", form="+.4f"),
-        Column("difference_low", "from", "95 % interval", "+.3f"),
-        Column("difference_high", "to", "95 % interval", "+.3f"),
+        *alike({"difference_low": "from", "difference_high": "to"}, "95 % interval", form="+.3f"),
         Column("difference_n", "cases"),
-        *(Column(name, title, form=P_VALUE) for name, title in _TESTS.items()),
+        *alike(_TESTS, form=P_VALUE),
         Column("needed", "needed"),
     ]
     for run in runs[1:]:

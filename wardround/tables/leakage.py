@@ -9,7 +9,7 @@ from cases import Case
 from cases.vocabulary import normalise
 from retrieval import CaseMemoryError, EmbeddingModelError, Memory, RememberedCase, kin_of, open_memory, remember
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.table import Column, DoesNotFitError, Table, key_columns
+from wardround.tables.table import Column, DoesNotFitError, Table, alike, key_columns
 
 _NOTES = (
     "Text: the remembered case with the nearest symptom description, its cosine similarity, and the largest share of "
@@ -49,11 +49,8 @@ def build(runs: Sequence[RecordedRun]) -> list[Table]:
         *key_columns("run", "case"),
         Column("nearest", "Nearest", "Text"),
         Column("similarity", "Similarity", "Text", form=".3f"),
-        Column("overlap", "Shared", "Text", form=".2f"),
-        Column("kin", "Kin", "Text"),
-        Column("diagnosed", "Nearest", "Diagnosis"),
-        Column("likeness", "Likeness", "Diagnosis", form=".2f"),
-        Column("same", "Word for word", "Diagnosis"),
+        *alike({"overlap": "Shared", "kin": "Kin"}, "Text"),
+        *alike({"diagnosed": "Nearest", "likeness": "Likeness", "same": "Word for word"}, "Diagnosis"),
     ]
     return [Table("leakage", "Overlap of the memory with the cases", columns, rows, notes, "Nearest remembered cases.")]
 

@@ -17,7 +17,7 @@ from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.drawing import panels_of
 from wardround.tables.figures import draw_error_propagation, draw_learning_curve
-from wardround.tables.table import Column, DoesNotFitError, Table, key_columns, measured
+from wardround.tables.table import Column, DoesNotFitError, Table, alike, key_columns, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,9 +39,7 @@ def build_error_propagation(runs: Sequence[RecordedRun]) -> list[Table]:
     ]
     columns = [
         *key_columns("run", "stage"),
-        Column("entered", "Right before"),
-        Column("unscored", "Of these, unscored"),
-        Column("still_right", "Still right"),
+        *alike({"entered": "Right before", "unscored": "Of these, unscored", "still_right": "Still right"}),
         Column("accuracy", "Accuracy if right before", form=".3f", mean=True),
     ]
     notes = [

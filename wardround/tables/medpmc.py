@@ -22,7 +22,7 @@ from wardround.store.result import Result
 from wardround.tables.figures import draw_information
 from wardround.tables.published import published
 from wardround.tables.scores import AS_WRONG, score_form, unscored_notes
-from wardround.tables.table import IN_WORDS, Column, Table, key_columns, measured
+from wardround.tables.table import IN_WORDS, Column, Table, alike, key_columns, measured
 
 COLUMNS = {  # as printed
     "Inquiry": ("Inquiry", "Information gathering"),
@@ -122,7 +122,7 @@ def build_information(runs: Sequence[RecordedRun]) -> list[Table]:
     columns = [
         *key_columns("run"),
         Column("round", "Round"),
-        *(Column(kind, title, form=".3f", mean=True, ends=(0.0, 1.0)) for kind, title in INFORMATION.items()),
+        *alike(INFORMATION, form=".3f", mean=True, ends=(0.0, 1.0)),
     ]
     notes = [
         "Share of the information known after each round: ROUGE-1 recall of the record in everything told so far; for "
@@ -185,11 +185,9 @@ def _personas_of(run: RecordedRun, in_title: bool) -> Table:
         rows.append({"persona": f"{profession.replace('_', ' ')}, {sex}", **counts, **measured(means)})
     columns = [
         Column("persona", "Persona", key=True),
-        Column("dialogues", "Dialogues"),
-        Column("replies", "Replies"),
-        Column("ratio", "Length", mean=True),
-        Column("plain", "Left plain", mean=True),
-        *(Column(name, title, form=score_form(suite), mean=True) for name, title in suite.titles.items()),
+        *alike({"dialogues": "Dialogues", "replies": "Replies"}),
+        *alike({"ratio": "Length", "plain": "Left plain"}, mean=True),
+        *alike(suite.titles, form=score_form(suite), mean=True),
     ]
     notes = [
         "Length: words of the reply divided by words before rephrasing, mean over replies. Left plain: percent of "

@@ -14,7 +14,7 @@ from llm.trace import Call
 from wardround.analysis.notes import is_usage_known, uncounted_notes
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.traces import packed_fault
-from wardround.tables.table import Column, Table, key_columns
+from wardround.tables.table import Column, Table, alike, key_columns
 
 _SUMMED = ("input_tokens", "output_tokens", "cost", "attempts", "repaired", "cached")
 
@@ -98,16 +98,10 @@ def roles_table(tallied: Sequence[tuple[str, Mapping[str, RoleTally]]]) -> Table
     columns = [
         *key_columns("run", "role", "model"),
         Column("calls", "Calls"),
-        Column("input_tokens", "In", "Tokens"),
-        Column("output_tokens", "Out", "Tokens"),
+        *alike({"input_tokens": "In", "output_tokens": "Out"}, "Tokens"),
         Column("cost", "Cost ($)", form=".4f"),
-        Column("seconds_mean", "Mean", "Seconds", ".3f"),
-        Column("seconds_p50", "p50", "Seconds", ".3f"),
-        Column("seconds_p95", "p95", "Seconds", ".3f"),
-        Column("attempts", "Requests"),
-        Column("repaired", "Repaired"),
-        Column("cached", "Cached"),
-        Column("errors", "Errors"),
+        *alike({"seconds_mean": "Mean", "seconds_p50": "p50", "seconds_p95": "p95"}, "Seconds", form=".3f"),
+        *alike({"attempts": "Requests", "repaired": "Repaired", "cached": "Cached", "errors": "Errors"}),
     ]
     notes = [
         "Seconds: duration of a call. Cost: - if a price is unknown. Calls: rules' and people's too. "

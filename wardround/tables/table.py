@@ -62,9 +62,14 @@ class Column:
     ends: tuple[float, float] | None = None  # lowest and highest possible value; None if unknown
 
 
+def alike(titles: Mapping[str, str], group: str = "", **same: Any) -> list[Column]:
+    """Return columns that are alike in all but their names and titles."""
+    return [Column(name, title, group, **same) for name, title in titles.items()]
+
+
 def key_columns(*names: str) -> list[Column]:
     """Return key columns that are titled by their names."""
-    return [Column(name, name.capitalize(), key=True) for name in names]
+    return alike({name: name.capitalize() for name in names}, key=True)
 
 
 @dataclass(frozen=True)
