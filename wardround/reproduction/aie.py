@@ -71,6 +71,5 @@ def simulators(release: Release, *, by_turn: bool) -> list[Cell]:
                 found.setdefault(row, {}).update(each)
             else:
                 printed[row, name] = sum(values) / len(values)
-                if each:
-                    found.setdefault(row, {})[name] = average_of([*each.values()], sum(one.n for one in each.values()))
+                found.setdefault(row, {})[name] = average_of([*each.values()], sum(one.n for one in each.values()))
     return cells_of("Figure 3a", printed, found)

@@ -17,18 +17,26 @@ class Printing:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One printed number, and ours."""
+class Found:
+    """What one doctor's files give for a column; for some columns, with the value of each case."""
+
+    ours: float | None = None  # by the published computation, at full precision; None without the doctor's file
+    sound: float | None = None  # by the sound definition
+    n: int = 0  # number of values behind ours
+    samples: Sequence[Sample] = ()
+    reason: str = ""  # why ours may differ, if the numbers do not tell
+    lacking: Sequence[str] = ()  # cases that only other doctors' files have
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell(Found):
+    """One printed number, and what its doctor's files give; its reason is why ours differs, where that is known."""
 
     table: str  # as the paper numbers it
     row: str  # the doctor
     column: str  # the metric
     paper: float  # as printed
-    ours: float | None = None  # by the published computation, at full precision; None without the doctor's file
-    sound: float | None = None  # by the sound definition
-    n: int = 0  # number of values behind ours
     printing: Printing = Printing()
-    reason: str = ""  # why ours differs, where that can be found out
 
     @property
     def shown(self) -> float | None:
@@ -53,40 +61,21 @@ class Cell:
         return f"{value:.{self.printing.digits}f}"
 
 
-@dataclass(frozen=True)
-class Found:
-    """What one doctor's files give for a column; for some columns, with the value of each case."""
-
-    ours: float | None = None
-    sound: float | None = None
-    n: int = 0
-    samples: Sequence[Sample] = ()
-    reason: str = ""  # why ours may differ, if the numbers do not tell
-    lacking: Sequence[str] = ()  # cases that only other doctors' files have
-
-
 def found_by_metric(
     score: Callable[[Definition], Samples], names: Iterable[str], lacking: Sequence[str] = ()
 ) -> dict[str, Found]:
     """Return a doctor's means by both definitions."""
     paper, sound = score("paper"), score("sound")
-
-    def average(samples: Sequence[Sample]) -> float | None:
-        return mean([one.value for one in samples])
-
-    return {
-        name: Found(average(paper[name]), average(sound[name]), len(paper[name]), paper[name], lacking=lacking)
-        for name in names
-    }
+    found = {}
+    for name in names:
+        published, ours = (mean(value for _, value in samples[name]) for samples in (paper, sound))
+        found[name] = Found(published, ours, len(paper[name]), paper[name], lacking=lacking)
+    return found
 
 
 def average_of(parts: Sequence[Found], n: int) -> Found:
     """Return the means of columns, or of rounds, over those that have a value; ``n`` is the number of values behind."""
-    ours, sound = (
-        mean([value for value in values if value is not None])
-        for values in ([one.ours for one in parts], [one.sound for one in parts])
-    )
-    return Found(ours, sound, n)
+    return Found(mean(one.ours for one in parts), mean(one.sound for one in parts), n)
 
 
 def cells_of(
@@ -103,16 +92,14 @@ def cells_of(
         found: what the doctors' files give, by row and column.
         printing: how the table prints.
     """
-    by_cell = {(row, column): found.get(row, {}).get(column, Found()) for row, column in printed}
-    cells = [
-        Cell(table, row, column, number, one.ours, one.sound, one.n, printing)
-        for (row, column), number in printed.items()
-        for one in [by_cell[row, column]]
-    ]
-    return [replace(cell, reason=_reason(cell, by_cell[cell.row, cell.column], cells)) for cell in cells]
+    cells = []
+    for (row, column), number in printed.items():
+        ours = vars(found.get(row, {}).get(column, Found()))
+        cells.append(Cell(table=table, row=row, column=column, paper=number, printing=printing, **ours))
+    return [replace(cell, reason=_reason(cell, cells)) for cell in cells]
 
 
-def _reason(cell: Cell, found: Found, table: Sequence[Cell]) -> str:
+def _reason(cell: Cell, table: Sequence[Cell]) -> str:
     """Return why a cell differs: a misprint, if it is one, else a case more or less, else what is known beforehand."""
     if cell.ours is None or cell.same:
         return ""
@@ -120,9 +107,9 @@ def _reason(cell: Cell, found: Found, table: Sequence[Cell]) -> str:
         _swapped_digits(cell)
         or _swapped_cells(cell, table)
         or _no_mean_of_its_halves(cell, table)
-        or _a_case_more(cell, found)
-        or _cases_fewer(cell, found)
-        or found.reason
+        or _a_case_more(cell)
+        or _cases_fewer(cell)
+        or cell.reason
         or "not known"
     )
 
@@ -150,21 +137,21 @@ def _no_mean_of_its_halves(cell: Cell, table: Iterable[Cell]) -> str:
     return "not the mean of its own printed columns" if abs(sum(printed) / 2 - cell.paper) > 0.0101 else ""
 
 
-def _a_case_more(cell: Cell, found: Found) -> str:
-    total, n = math.fsum(one.value for one in found.samples), len(found.samples)
-    for case, value in found.samples if n > 2 else ():
+def _a_case_more(cell: Cell) -> str:
+    total, n = math.fsum(one.value for one in cell.samples), len(cell.samples)
+    for case, value in cell.samples if n > 2 else ():
         if replace(cell, ours=(total - value) / (n - 1)).same:
             return f"as printed without case {case}"
     return ""
 
 
-def _cases_fewer(cell: Cell, found: Found) -> str:
-    if not found.lacking:
+def _cases_fewer(cell: Cell) -> str:
+    if not cell.lacking:
         return ""
-    total, n = math.fsum(one.value for one in found.samples), len(found.samples)
-    needed = (cell.paper * (n + len(found.lacking)) - total) / len(found.lacking)
+    total, n = math.fsum(one.value for one in cell.samples), len(cell.samples)
+    needed = (cell.paper * (n + len(cell.lacking)) - total) / len(cell.lacking)
     return (
-        f"over {n}, without {cases(found.lacking)}; as printed if the mean of the missing cases is {cell.text(needed)}"
+        f"over {n}, without {cases(cell.lacking)}; as printed if the mean of the missing cases is {cell.text(needed)}"
     )
 
 
