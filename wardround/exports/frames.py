@@ -126,7 +126,7 @@ def turns_of(result: Result, trace: Traced) -> Iterator[Row]:
             "action": turn.action or None,
             "plain": turn.plain or None,
             "facts": "\n".join(turn.facts) or None,
-            "pictures": "\n".join(turn.pictures) or None,
+            "pictures": "\n".join(picture.item for picture in turn.pictures) or None,
         }
 
 

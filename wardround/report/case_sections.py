@@ -66,7 +66,7 @@ def case_section(run: RecordedRun, result: Result, case: Case | None, anchor: st
         orders=_orders(answers, case),
         collaboration=answers.collaboration if isinstance(answers, ConsultationAnswers) else None,
         case=case,
-        pictures=_handed_over_pictures(case, {file for utterance in dialogue for file in utterance.files}),
+        pictures=_thumbnails(case, {picture.file for said in dialogue for picture in said.pictures}),
         recalled=list(_recalled_cases(trace.events)),
     )
 
@@ -94,7 +94,7 @@ def in_brief(answer: Any) -> str:
     return f"{text[:_MAX_CHARACTERS]}… ({len(text)} characters; the trace has the full text)"
 
 
-def _handed_over_pictures(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:
+def _thumbnails(case: Case | None, handed_over: Collection[str]) -> dict[str, str]:
     """Return handed-over pictures of the case as data URLs."""
     own = {name: file for name in handed_over if case and (file := own_picture(case, name))}
     thumbnails = {file: as_data(file, _MAX_PIXELS)[0] for file in dict.fromkeys(own.values())}

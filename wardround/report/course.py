@@ -3,10 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any
 
 from cases.dialogues import PATIENT, PHYSICIAN
 from llm.trace import Call, Event, Trace
+from nodes.state.chart import Picture
 from scoring.clini_eval.dialogue import ReconstructionAnswers
 from scoring.consultation import ConsultationAnswers
 from wardround.store.recorded_run import RecordedRun
@@ -28,8 +31,7 @@ class Said:
     action: str = ""  # the tracked action of the doctor's turn, if any
     facts: Sequence[str] = ()  # the record facts released for these words
     plain: str = ""  # the words before the persona rephrased them
-    pictures: Sequence[str] = ()  # the examinations whose pictures were handed over
-    files: Sequence[str] = ()  # those picture files
+    pictures: Sequence[Picture] = ()  # those that were handed over
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,7 @@ def said_in(answers: RunAnswers | None, trace: Callable[[], Trace]) -> list[Said
     """Return the dialogue that the graph recorded, or else what was said in history-taking."""
     if isinstance(answers, ConsultationAnswers) and answers.dialogue:
         return [
-            Said(
-                turn.speaker,
-                turn.text,
-                turn.action or "",
-                turn.facts,
-                turn.plain,
-                [picture.item for picture in turn.pictures],
-                [picture.file for picture in turn.pictures],
-            )
+            Said(turn.speaker, turn.text, turn.action or "", turn.facts, turn.plain, turn.pictures)
             for turn in answers.dialogue
         ]
     if isinstance(answers, ReconstructionAnswers) and answers.reconstructed:
@@ -130,17 +124,12 @@ def _flatten(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _rounds(calls: Sequence[Call]) -> Iterator[tuple[str, list[Step]]]:
-    title, steps = "", list[Step]()
-    for call in calls:
-        labels = [f"{name} {int(number) + 1}" for name, number in _ROUND.findall(call.id)]
-        new_title = ", ".join(labels).capitalize() or title
-        if new_title != title and steps:
-            yield title, steps
-            steps = []
-        title = new_title
-        steps.append(_step(call))
-    if steps:
-        yield title, steps
+    """Yield the steps of each round under its title; a call that names no round is of the one before."""
+    rounds = ([f"{name} {int(number) + 1}" for name, number in _ROUND.findall(call.id)] for call in calls)
+    named = (", ".join(labels).capitalize() for labels in rounds)
+    titles: Iterator[str] = accumulate(named, lambda last, title: title or last)
+    for title, same in groupby(zip(titles, calls, strict=True), key=itemgetter(0)):
+        yield title, [_step(call) for _, call in same]
 
 
 def _step(call: Call) -> Step:
