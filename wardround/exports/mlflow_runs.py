@@ -12,7 +12,6 @@ from wardround.store.manifest import MANIFEST
 from wardround.store.recorded_run import RecordedRun
 
 _TAG = "wardround.run"
-_NOT_MEASURED = ("seed",)
 _NOT_IN_A_NAME = re.compile(r"[^\w./: -]+")  # what MLflow refuses in the name of a metric or parameter
 
 
@@ -52,7 +51,7 @@ def _log(client: Any, run: RecordedRun, artifacts: Path | None) -> None:
         if value not in (None, []):
             client.log_param(run_id, named(setting), value)
     for column, value in next(runs_of(run)).items():
-        if isinstance(value, int | float) and column not in _NOT_MEASURED:
+        if isinstance(value, int | float) and column != "seed":  # which is not measured
             client.log_metric(run_id, named(column), value)
     summary = run.path / "summary.json"
     if summary.is_file():

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from itertools import count, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,27 +127,27 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
     tracer, exporter = _tracing(run, result)
     calls = run.trace(result).calls
 
+    @contextmanager
     def open_span(
-        stack: ExitStack, name: str, span_calls: Sequence[Call], attributes: Mapping[str, Any], **more: Any
-    ) -> Any:
-        start = min((call.started for call in span_calls), default=0.0)
-        span = tracer.start_span(name, start_time=_nanoseconds(start), attributes=attributes, **more)
-        ended = max((call.started + call.seconds for call in span_calls), default=start)
-        stack.callback(span.end, _nanoseconds(ended))
-        stack.enter_context(trace.use_span(span))
-        return span
+        name: str, span_calls: Sequence[Call], attributes: Mapping[str, Any], **more: Any
+    ) -> Iterator[tuple[Any, int]]:
+        """Open a span that lasts as long as its calls, in which others may be opened; yield it and its end."""
+        start = _nanoseconds(min((call.started for call in span_calls), default=0.0))
+        ended = _nanoseconds(max((call.started + call.seconds for call in span_calls), default=0.0))
+        span = tracer.start_span(name, start_time=start, attributes=attributes, **more)
+        with trace.use_span(span):
+            yield span, ended
+        span.end(ended)
 
-    with ExitStack() as case:
-        case_attributes = {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": run.experiment.graph,
-            "gen_ai.conversation.id": f"{result.case_id}/{result.epoch}",
-            "wardround.case_id": result.case_id,
-            "wardround.epoch": result.epoch,
-            "wardround.termination": result.termination,
-        }
-        span = open_span(case, f"invoke_agent {run.experiment.graph}", calls, case_attributes)
-        ended = _nanoseconds(max((call.started + call.seconds for call in calls), default=0.0))
+    case_attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": run.experiment.graph,
+        "gen_ai.conversation.id": f"{result.case_id}/{result.epoch}",
+        "wardround.case_id": result.case_id,
+        "wardround.epoch": result.epoch,
+        "wardround.termination": result.termination,
+    }
+    with open_span(f"invoke_agent {run.experiment.graph}", calls, case_attributes) as (span, ended):
         for name, value in result.scores.items():
             if value is not None:
                 score = {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": value}
@@ -155,9 +155,8 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
         if not result.scored:
             span.set_status(trace.StatusCode.ERROR, (content and result.error) or result.termination)
         for stage, group in groupby(calls, key=lambda call: call.stage):
-            with ExitStack() as stage_stack:
-                stage_calls = list(group)
-                open_span(stage_stack, stage, stage_calls, {"wardround.stage": stage})
+            stage_calls = list(group)
+            with open_span(stage, stage_calls, {"wardround.stage": stage}):
                 for call in stage_calls:
                     _call(call, run.spec_of(call.model), content, open_span)
     return exporter.get_finished_spans()
@@ -193,10 +192,9 @@ def _call(call: Call, spec: ModelSpec, content: bool, open_span: Any) -> None:
         attributes["gen_ai.output.messages"] = json.dumps([message], ensure_ascii=False)
     if call.error is not None:
         attributes["error.type"] = call.error.partition(":")[0]
-    with ExitStack() as stack:
-        kind = SpanKind.CLIENT if is_model else SpanKind.INTERNAL
-        name = f"chat {spec.name}" if is_model else f"invoke_agent {call.role}"
-        span = open_span(stack, name, [call], attributes, kind=kind)
+    kind = SpanKind.CLIENT if is_model else SpanKind.INTERNAL
+    name = f"chat {spec.name}" if is_model else f"invoke_agent {call.role}"
+    with open_span(name, [call], attributes, kind=kind) as (span, _):
         if call.error is not None:
             # It may quote the answer that could not be read.
             span.set_status(StatusCode.ERROR, call.error if content else attributes["error.type"])
