@@ -4,7 +4,7 @@ import math
 import re
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from http import HTTPStatus
@@ -102,13 +102,11 @@ class Viewer(LoopbackServer):
             raise NoSuchPageError(self._shelf.not_runs.get(name) or f"There is no run {name} here.")
         return self._shelf.runs[name]
 
+    def _others(self, viewed: ViewedRun, fits: Callable[[RecordedRun], bool]) -> list[str]:
+        return [name for name, other in self._shelf.runs.items() if name != viewed.name and fits(other.run)]
+
     def _one_run(self, viewed: ViewedRun, query: Query, stamp: str) -> str:
         run = viewed.run
-        others = [
-            name
-            for name, other in self._shelf.runs.items()
-            if name != viewed.name and other.run.suite.name == run.suite.name
-        ]
         picked = _pick_cases(viewed, run, query)
         return self._draw(
             "one_run.html.jinja",
@@ -124,7 +122,7 @@ class Viewer(LoopbackServer):
             titles={name: title for name, title in run.suite.titles.items() if name in run.suite.columns},
             picked=picked,
             query=dict.fromkeys(("q", "calls", "end", "score", "most", "sort"), "") | dict(query),
-            others=others,
+            others=self._others(viewed, lambda other: other.suite.name == run.suite.name),
             to=lambda **asked: _link(**{**query, **asked}),
         )
 
@@ -150,11 +148,6 @@ class Viewer(LoopbackServer):
         neighbours = [
             run.results[place] if at >= 0 and 0 <= place < len(run.results) else None for place in (at - 1, at + 1)
         ]
-        others = [
-            name
-            for name, other in self._shelf.runs.items()
-            if name != viewed.name and any(result.key == key for result in other.run.results)
-        ]
         case = section.case
         return self._draw(
             "one_case.html.jinja",
@@ -166,7 +159,7 @@ class Viewer(LoopbackServer):
             pictures=_pictures(section),
             problem=viewed.cases()[1],
             around=neighbours,
-            others=others,
+            others=self._others(viewed, lambda other: any(result.key == key for result in other.results)),
             timeline=_timeline(section),
         )
 

@@ -164,8 +164,7 @@ class Shelf:
                         self.not_runs[name] = str(error)
                         continue
                     known = self.runs.get(name)
-                    is_unchanged = known is not None and known.run.manifest == run.manifest
-                    found[name] = known if known is not None and is_unchanged else ViewedRun(run, name)
+                    found[name] = known if known and known.run.manifest == run.manifest else ViewedRun(run, name)
             self.runs = found
 
 
