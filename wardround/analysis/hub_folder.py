@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from cases.dialogues import Dialogue
@@ -96,12 +97,10 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
     configs = [
         {
             "config_name": name,
-            "data_files": [
-                {"split": Path(file).stem, "path": file} for file in counts if file.split("/", 1)[0] == name
-            ],
+            "data_files": [{"split": Path(file).stem, "path": file} for file in same],
             **({"default": True} if name == "dialogues" else {}),
         }
-        for name in dict.fromkeys(file.split("/", 1)[0] for file in counts)
+        for name, same in groupby(counts, key=lambda file: file.partition("/")[0])
     ]
     size = next((name for most, name in _SIZES.items() if len(dialogues) < most), "1M<n<10M")
     front = {

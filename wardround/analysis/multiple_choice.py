@@ -97,8 +97,6 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
             wrong["DIAGNOSIS"].append(result.case_id)
         elif question := questions.get(result.case_id):
             given["DIAGNOSIS"].append(interactive_diagnosis(question, result.answers.diagnosis))
-        else:
-            wrong["DIAGNOSIS"].append(result.case_id)
     samples = {
         name: [*given[name], *(Sample(case, 0.0) for case in failed if case in questions)]
         for name, failed in wrong.items()

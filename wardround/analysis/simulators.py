@@ -1,6 +1,6 @@
 """Test patient systems: play their replies to labelled items, measure and judge them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,9 +117,8 @@ async def judge_played(trial: Trial, replies: Sequence[Played]) -> None:
     played = [one for one in replies if is_answered(one.item)]
     views = {one.item.id: reply_view(one, trial.cases[one.item.case_id]) for one in played}
 
-    async def yes_shares(role: Role[Answer], names: Iterable[str], silence: Answer | None) -> list[Sample]:
+    async def yes_shares(role: Role[Answer], names: Collection[str], silence: Answer | None) -> list[Sample]:
         """Return the shares of yes; an empty reply gets the ``silence`` verdict without asking, or none."""
-        names = list(names)
         verdicts = await trial.judge(
             role, {name: (views[name], views[name].language) for name in names if views[name].reply.strip()}
         )
