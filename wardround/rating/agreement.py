@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,12 +33,13 @@ def tables_of(runs: Sequence[RecordedRun], scale: Name, marks: Sequence[Mark]) -
     """Return the tables on a scale: means, agreement, correlation with scores, and the items to look at again."""
     votes = votes_of(runs, scale, marks)
     if scale == "misdiagnosis":  # categories, which have no mean
-        tables = [sorted_by_people(runs, votes)]
         named = names_of_types(votes)
-        tables += [agreement_table(named, "agreement", "How far people agree", "by equality"), disagreements(named)]
-        return [table for table in tables if table.rows]
-    tables = [_means(scale, votes, failed_notes(runs)), agreement_table(votes, "agreement", "How far people agree")]
-    tables += [_beside_scores(runs, scale, votes), disagreements(votes)]
+        agreed = agreement_table(named, "agreement", "How far people agree", "by equality")
+        tables = [sorted_by_people(runs, named), agreed, disagreements(named)]
+    else:
+        agreed = agreement_table(votes, "agreement", "How far people agree")
+        tables = [_means(scale, votes, failed_notes(runs)), agreed]
+        tables += [_beside_scores(runs, scale, votes), disagreements(votes)]
     return [table for table in tables if table.rows]
 
 
@@ -79,13 +80,11 @@ def _means(scale: Name, votes: Mapping[str, Votes], failed: Sequence[str]) -> Ta
         for run, against in sides:
             items = {item: values for item, values in by_item.items() if item[:2] == (run, against)}
             marks = sum(map(len, items.values()))
-            item_means = {
-                item: mean(list(map(float, values.values()))) or 0.0 for item, values in items.items() if values
-            }
-            found = estimate(item_means.values(), [case for _, _, case, _ in item_means], ends=ends[question])
+            means = [mean(values.values()) or 0.0 for values in items.values()]
+            found = estimate(means, [case for _, _, case, _ in items], ends=ends[question])
             row = {"question": question, "run": run, "against": against, "items": len(items), "marks": marks}
             shares = {
-                name: mean([share(mark == value for mark in values.values()) for values in items.values()])
+                name: mean(share(mark == value for mark in values.values()) for values in items.values())
                 for name, value in (("first", -1), ("tie", 0), ("second", 1))
             }
             rows.append({**row, **measured({"mark": found}), **(shares if against else {})})
@@ -119,7 +118,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         alpha_of = alpha_of_drawn([by_case[case] for case in sorted(by_case)])
         low, high = resampled_interval(range(len(by_case)), alpha_of) or (None, None)
         cases |= {} if low is None else {question: len(by_case)}
-        unanimous = mean([float(len(set(values.values())) == 1) for values in shared])
+        unanimous = share(len(set(values.values())) == 1 for values in shared)
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
         raters = {rater for values in shared for rater in values}
         rows.append({"question": question, **found, "raters": len(raters), "items": len(shared)})
@@ -210,21 +209,19 @@ def disagreements(votes: Mapping[str, Answers]) -> Table:
 def left_out(runs: Sequence[RecordedRun], file: Path, marks: Sequence[Mark]) -> str:
     """Return a sentence on the ratings in a file that are left out; empty if there are none."""
     _, others = marks_of_runs(runs, marks)
-    epochs: dict[str, dict[str, set[int]]] = {run.name: {} for run in runs}
-    for run in runs:
-        for result in run.results:
-            epochs[run.name].setdefault(result.case_id, set()).add(result.epoch)
+    keys = {run.name: {result.key for result in run.results} for run in runs}
     foreign = [(name, mark.case_id, mark.epoch) for mark in others for name in (mark.run, mark.against) if name]
-    names = dict.fromkeys(_what_lacks(name, case, epoch, epochs.get(name)) for name, case, epoch in foreign)
+    names = dict.fromkeys(_what_lacks(name, case, epoch, keys.get(name)) for name, case, epoch in foreign)
     count = f"{len(others)} judgements are" if len(others) > 1 else "1 judgement is"
     return f"{file}: {count} of other runs or cases and left out ({first_of([*names])})" if others else ""
 
 
-def _what_lacks(run: str, case: str, epoch: int, of_run: Mapping[str, set[int]] | None) -> str:
+def _what_lacks(run: str, case: str, epoch: int, keys: Collection[tuple[str, int]] | None) -> str:
     """Name a rated run that is not here, or the case or epoch that it lacks."""
-    if of_run is None or epoch in of_run.get(case, ()):
+    if keys is None or (case, epoch) in keys:
         return run
-    return f"{run}/{case}" if case not in of_run else f"{run}/{case}, epoch {epoch}, where the first is 0"
+    has_case = any(known == case for known, _ in keys)
+    return f"{run}/{case}, epoch {epoch}, where the first is 0" if has_case else f"{run}/{case}"
 
 
 QUESTION = "type"  # the scale's only question; its values number the types from 1
@@ -240,7 +237,7 @@ def names_of_types(votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> dict
     }
 
 
-def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Key, Mapping[str, int]]]) -> Table:
+def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Key, Mapping[str, str]]]) -> Table:
     """Tabulate each person's counts by type, and the judge's of the same reports; kappa is between person and judge.
 
     Reports that a person has classified and the judge has not count for the person only.
@@ -255,11 +252,9 @@ def sorted_by_people(runs: Sequence[RecordedRun], votes: Mapping[str, Mapping[Ke
     for run in runs:
         rated = {item: values for item, values in by_item.items() if item[0] == run.name}
         for rater in raters:
-            types: dict[Key, str] = {
-                item: ERROR_TYPES[values[rater] - 1] for item, values in rated.items() if rater in values
-            }
+            types = {item: values[rater] for item, values in rated.items() if rater in values}
             pairs = [(one, other) for item, one in types.items() if (other := judged.get(item))]
-            counts, agreed = Counter(types.values()), mean([float(one == other) for one, other in pairs])
+            counts, agreed = Counter(types.values()), mean(float(one == other) for one, other in pairs)
             row: dict[str, Any] = {"run": run.name, "who": rater, **{name: counts[name] for name in ERROR_TYPES}}
             rows += [{**row, "alike": agreed, "kappa": cohen_kappa(pairs), "both": len(pairs)}] if types else []
         if rated:

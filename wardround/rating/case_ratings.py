@@ -101,7 +101,7 @@ def _row(question: str, by_item: Votes) -> dict[str, Any]:
 def _kappa(rated: Iterable[Mapping[str, float]]) -> float | None:
     """Return the mean Cohen's kappa over all pairs of raters, each on the cases that both rated."""
     ratings = list(rated)
-    found = []
-    for one, other in combinations(sorted({rater for values in ratings for rater in values}), 2):
-        found.append(cohen_kappa([(each[one], each[other]) for each in ratings if one in each and other in each]))
-    return mean([kappa for kappa in found if kappa is not None])
+    return mean(
+        cohen_kappa([(each[one], each[other]) for each in ratings if one in each and other in each])
+        for one, other in combinations(sorted({rater for values in ratings for rater in values}), 2)
+    )

@@ -71,24 +71,21 @@ def items_of(runs: Sequence[RecordedRun], scale: Name) -> list[Item]:
         ConfigurationError: the runs have nothing to rate on this scale, or their cases have changed.
         CaseFileError: a case file cannot be read.
     """
-    by_run = [dict(_shown_results(run, scale)) for run in runs]
+    shown = [(run, dict(_shown_results(run, scale))) for run in runs]
     items = []
     if scale == "pairwise":
         if len({run.path.resolve() for run in runs}) < max(2, len(runs)):
             raise ConfigurationError("--scale pairwise: name at least two different runs of the same cases")
-        for one, other in combinations(range(len(runs)), 2):
-            for place in by_run[one].keys() & by_run[other].keys():
-                key = (runs[one].name, runs[other].name, *place)
-                shown_pair = (by_run[one][place], by_run[other][place])
-                items.append(Item(key, runs[one].item_of(*place), shown_pair, (runs[one].id, runs[other].id)))
+        for (one, ours), (other, theirs) in combinations(shown, 2):
+            for place in ours.keys() & theirs.keys():
+                key, pair = (one.name, other.name, *place), (ours[place], theirs[place])
+                items.append(Item(key, one.item_of(*place), pair, (one.id, other.id)))
     else:
-        for run, shown in zip(runs, by_run, strict=True):
-            items += [
-                Item((run.name, "", *place), run.item_of(*place), (one,), (run.id,)) for place, one in shown.items()
-            ]
+        for run, ours in shown:
+            items += [Item((run.name, "", *at), run.item_of(*at), (each,), (run.id,)) for at, each in ours.items()]
     if not items:
         lacking = {"misdiagnosis": "diagnosis graded D (suite mvme)"}.get(scale, "dialogue or report to judge")
-        if scale == "pairwise" and all(by_run):
+        if scale == "pairwise" and all(ours for _, ours in shown):
             lacking = "case that two of the runs share"
         raise ConfigurationError(f"--scale {scale}: {', '.join(run.name for run in runs)}: no {lacking}")
     return sorted(items, key=lambda item: item.key)

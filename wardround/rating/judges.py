@@ -193,7 +193,7 @@ def _judges_table(found: Judgements, people: Marks) -> Table:
         }
         if len(found.judges) > 1:
             shared = [one for one in found.answers if len(one.scores[name]) == len(found.judges)]
-            by_judge[PANEL] = {one.key: mean(list(one.scores[name].values())) or 0.0 for one in shared}
+            by_judge[PANEL] = {one.key: mean(one.scores[name].values()) or 0.0 for one in shared}
         human = dict(people.get(name, {}))
         if human:
             by_judge[PEOPLE] = human
