@@ -1,17 +1,13 @@
 """CliniChat's tables: the 34 numbers of Clini-Eval (Table 6), and the departments of dialogues (Figure 3)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from scoring.clini_eval.data_sheet import DataSheet
 from scoring.clini_eval.points import LEAVES
 from scoring.metrics.samples import over_cases
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.drawing import COLOURS, panels_of
+from wardround.tables.figures import draw_departments
 from wardround.tables.table import Column, Table, measured
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def build_leaves(runs: Sequence[RecordedRun]) -> list[Table]:
@@ -51,16 +47,3 @@ def departments(sheet: DataSheet) -> Table:
     ]
     pictures = {"departments": draw_departments} if rows else {}
     return Table("departments", "Dialogues by department", columns, rows, pictures=pictures)
-
-
-def draw_departments(table: Table) -> "Figure":
-    """Draw a bar for each department, the largest first."""
-    names, counts = table.frame["department"].tolist(), table.frame["dialogues"].tolist()
-    figure, (panel,) = panels_of(1, 1, (6.0, 0.6 + 0.27 * len(names)))
-    bars = panel.barh(range(len(names)), counts, color=COLOURS[0])
-    panel.bar_label(bars, padding=3)
-    panel.set_yticks(range(len(names)), names)
-    panel.set_ylim(len(names) - 0.5, -0.5)
-    panel.grid(axis="y", visible=False)
-    panel.set_xlabel("Dialogues")
-    return figure

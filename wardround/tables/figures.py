@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from wardround.tables.table import IN_WORDS, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MAX_DRAWN = 20  # the most frequent names per kind in a figure; the table has all
 _MOST_NUMBERED = 6  # runs whose bars have room for their numbers
 
 
@@ -220,11 +221,7 @@ def draw_radar(table: Table, judge: str = "a model") -> "Figure":
         rates = rows[[f"{aspect.name}_mean" for aspect in aspects]].astype(float)
         scaled = rates / rates.max().replace(0, np.nan)
         for number, (name, line) in enumerate(zip(rows["run"], scaled.to_numpy(), strict=True)):
-            look: dict[str, Any] = {
-                "color": colour_of(number),
-                "marker": MARKERS[number % len(MARKERS)],
-                "markersize": 4,
-            }
+            look = {**look_of(number), "linestyle": "-", "markersize": 4}
             panel.plot([*angles, angles[0]], [*line, line[0]], label=name, clip_on=False, **look)
         panel.set_title(_SOURCE_TITLES.get(str(source), f"Judged by {judge}"), loc="left", y=0.98)
         panel.set_xticks(angles, [aspect.title for aspect in aspects])
@@ -296,4 +293,35 @@ def draw_information(table: Table) -> "Figure":
     draw_lines(panels, table, "run", "round", xlabel="Round", xlim=(0.5, last))
     if len(names) > 1:
         explain(figure, panels, names)
+    return figure
+
+
+def draw_departments(table: Table) -> "Figure":
+    """Draw a bar for each department, the largest first."""
+    names, counts = table.frame["department"].tolist(), table.frame["dialogues"].tolist()
+    figure, (panel,) = panels_of(1, 1, (6.0, 0.6 + 0.27 * len(names)))
+    bars = panel.barh(range(len(names)), counts, color=COLOURS[0])
+    panel.bar_label(bars, padding=3)
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.grid(axis="y", visible=False)
+    panel.set_xlabel("Dialogues")
+    return figure
+
+
+def draw_case_counts(table: Table) -> "Figure":
+    """Draw a panel of bars for each kind that any case has."""
+    kinds = list(table.frame.groupby("kind", sort=False))
+    shown = [min(len(rows), _MAX_DRAWN) for _, rows in kinds]
+    tallest = [max(shown[place : place + 2]) for place in range(0, len(shown), 2)]
+    size = (10.0, 0.6 * len(tallest) + 0.19 * sum(tallest))
+    figure, panels = panels_of(len(tallest), 2, size, used=len(kinds), heights=tallest)
+    for panel, (kind, rows), count in zip(panels, kinds, shown, strict=True):
+        frequent = rows.head(count)
+        bars = panel.barh(frequent["name"], frequent["cases"].astype(int))
+        panel.bar_label(bars, padding=2, fontsize=7)
+        panel.invert_yaxis()
+        panel.set_title(f"{kind} ({count} of {len(rows)})" if count < len(rows) else str(kind), loc="left")
+        panel.grid(axis="y", visible=False)
+        panel.tick_params(axis="y", labelsize=7)
     return figure

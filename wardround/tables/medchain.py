@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from cases import Case
 from cases.vocabulary import AUXILIARY_ITEMS, EXAMINATION_ITEMS, PHYSICAL_ITEMS
@@ -15,12 +14,8 @@ from wardround.analysis.paired import paired_scores, unlike
 from wardround.analysis.summary import propagation
 from wardround.config.selection import select_cases
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.drawing import panels_of
-from wardround.tables.figures import draw_error_propagation, draw_learning_curve
+from wardround.tables.figures import draw_case_counts, draw_error_propagation, draw_learning_curve
 from wardround.tables.table import Column, DoesNotFitError, Table, alike, key_columns, measured
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 THRESHOLD = 0.5
 
@@ -147,7 +142,6 @@ def _overlaps(run: RecordedRun) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 NOT_RECORDED = "not recorded"
-_MAX_DRAWN = 20  # the most frequent names per kind in the figure; the table has all
 CASE_KINDS: dict[str, Callable[[Case], Iterable[str]]] = {
     "Department": lambda case: [case.key.department or NOT_RECORDED],
     "Second level": lambda case: case.key.sub_departments or [NOT_RECORDED],
@@ -178,21 +172,3 @@ def case_counts(cases: Sequence[Case]) -> Table:
     notes = ["Examinations and treatments are the answer key's; a case may have several of a kind."]
     title, pictures = f"How {len(cases)} cases are distributed", {"case_counts": draw_case_counts}
     return Table("case_counts", title, columns, rows, notes, "Distribution of cases.", pictures=pictures)
-
-
-def draw_case_counts(table: Table) -> "Figure":
-    """Draw a panel of bars for each kind that any case has."""
-    kinds = list(table.frame.groupby("kind", sort=False))
-    shown = [min(len(rows), _MAX_DRAWN) for _, rows in kinds]
-    tallest = [max(shown[place : place + 2]) for place in range(0, len(shown), 2)]
-    size = (10.0, 0.6 * len(tallest) + 0.19 * sum(tallest))
-    figure, panels = panels_of(len(tallest), 2, size, used=len(kinds), heights=tallest)
-    for panel, (kind, rows), count in zip(panels, kinds, shown, strict=True):
-        frequent = rows.head(count)
-        bars = panel.barh(frequent["name"], frequent["cases"].astype(int))
-        panel.bar_label(bars, padding=2, fontsize=7)
-        panel.invert_yaxis()
-        panel.set_title(f"{kind} ({count} of {len(rows)})" if count < len(rows) else str(kind), loc="left")
-        panel.grid(axis="y", visible=False)
-        panel.tick_params(axis="y", labelsize=7)
-    return figure
