@@ -9,7 +9,7 @@ from wardround.analysis.paired import Difference, differences, margin_of, p_with
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
 from wardround.tables.contrasts import changed
-from wardround.tables.scores import AS_WRONG, offline_notes, score_form, unscored_notes
+from wardround.tables.scores import means_of, offline_notes, score_form, unscored_notes
 from wardround.tables.table import P_VALUE, Column, Table, alike, as_text, key_columns, measured
 
 _LEVEL = 0.05  # p below it is called significant
@@ -70,21 +70,17 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
     """Shorten the table for a terminal: the means side by side, then each run's differences with their intervals."""
     left_out = spare_columns(runs)
     titles = {name: title for name, title in runs[0].suite.titles.items() if name not in left_out}
-    sides = {}
-    for number, run in enumerate(runs):
-        sides[str(number)] = (run.name, run.estimates)
-        if run.failed_as_wrong:
-            sides[f"{number} bound"] = (f"{run.name}{AS_WRONG}", run.failed_as_wrong)
+    sides = [side for run in runs for side in means_of(run)]
     means = [
         {
             "score": title,
-            **{number: found[name].mean if name in found else None for number, (_, found) in sides.items()},
+            **{str(at): found[name].mean if name in found else None for at, (_, found) in enumerate(sides)},
         }
         for name, title in titles.items()
     ]
     columns = [
         Column("score", "score", key=True),
-        *(Column(number, name, form=".4f") for number, (name, _) in sides.items()),
+        *(Column(str(at), name, form=".4f") for at, (name, _) in enumerate(sides)),
     ]
     yield Table("means", "Means", columns, means, [f"{run.name}: {counts(run)}" for run in runs])
     columns = [

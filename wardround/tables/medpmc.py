@@ -21,7 +21,7 @@ from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.figures import draw_information
 from wardround.tables.published import published
-from wardround.tables.scores import AS_WRONG, score_form, unscored_notes
+from wardround.tables.scores import means_of, score_form, unscored_notes
 from wardround.tables.table import IN_WORDS, Column, Table, alike, key_columns, measured
 
 COLUMNS = {  # as printed
@@ -47,27 +47,20 @@ _NOTES = (
 
 def build_doctors(runs: Sequence[RecordedRun]) -> list[Table]:
     """Build Table 2 for runs with the standard patient, Table 3 for those with an actor: by mode, a row per run."""
-    fitting = [run for run in runs if run.suite.name == "medpmc" and run.scored]
     by_actor: dict[bool, list[RecordedRun]] = {False: [], True: []}
-    for run in fitting:
-        context = run.experiment.context
-        by_actor[context.patient == "medpmc" and context.actor].append(run)
-    return [
-        _doctors_table(3 if actor else 2, actor, fitting_runs)
-        for actor, fitting_runs in by_actor.items()
-        if fitting_runs
-    ]
+    for run in runs:
+        if run.suite.name == "medpmc" and run.scored:
+            context = run.experiment.context
+            by_actor[context.patient == "medpmc" and context.actor].append(run)
+    return [_doctors_table(actor, fitting) for actor, fitting in by_actor.items() if fitting]
 
 
-def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Table:
+def _doctors_table(actor: bool, runs: Sequence[RecordedRun]) -> Table:
     rows: list[dict[str, Any]] = []
     printed_rows: list[int] = []
     for mode, title in MODES.items():
         ours = [run for run in runs if run.experiment.context.doctor_mode == mode]
-        for run in ours:
-            rows.append(_doctor_row(title, run.name, "ours", run.estimates))
-            if run.failed_as_wrong:
-                rows.append(_doctor_row(title, f"{run.name}{AS_WRONG}", "ours", run.failed_as_wrong))
+        rows += [_doctor_row(title, name, "ours", means) for run in ours for name, means in means_of(run)]
         for printed in published("medpmc")["beside"] if ours else ():
             if (printed["actor"], printed["mode"]) == (actor, mode):
                 for doctor, cells in printed["doctors"].items():
@@ -80,7 +73,7 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
         *key_columns("mode", "by", "doctor"),
         *(Column(name, title, group, mean=True) for name, (title, group) in COLUMNS.items()),
     ]
-    name = f"Doctors with {'an actor' if actor else 'the standard patient'} (Med-PMC, Table {number})"
+    number, patient = (3, "an actor") if actor else (2, "the standard patient")
     suite = runs[0].suite
     notes = [
         *_NOTES,
@@ -88,7 +81,8 @@ def _doctors_table(number: int, actor: bool, runs: Sequence[RecordedRun]) -> Tab
         *unscored_notes(runs, suite),
         *average_notes(suite, [{name: found.n for name, found in run.estimates.items()} for run in runs]),
     ]
-    return Table(f"medpmc-table-{number}", name, columns, rows, notes, beside=printed_rows)
+    title = f"Doctors with {patient} (Med-PMC, Table {number})"
+    return Table(f"medpmc-table-{number}", title, columns, rows, notes, beside=printed_rows)
 
 
 def _doctor_row(mode: str, doctor: str, by: str, means: dict[str, Estimate]) -> dict[str, Any]:

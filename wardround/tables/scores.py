@@ -1,6 +1,6 @@
 """The scores of runs side by side, as in Table 2 of AI Hospital and Tables 2 to 4 of MedChain."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scoring.case_scores import Suite
@@ -57,6 +57,13 @@ def _suite_table(runs: Sequence[RecordedRun], suite: Suite, name: str) -> Table:
         name, f"Scores ({suite.name})", columns, [*rows, *floor_rows], notes, caption, unranked, bounds,
         pictures={name: draw_scores},
     )  # fmt: skip
+
+
+def means_of(run: RecordedRun) -> Iterator[tuple[str, dict[str, Estimate]]]:
+    """Yield the means of a run by its name, and with failed cases as wrong if any failed."""
+    yield run.name, run.estimates
+    if run.failed_as_wrong:
+        yield f"{run.name}{AS_WRONG}", run.failed_as_wrong
 
 
 def floors_table(floors: Floors, suite: Suite) -> Table:
