@@ -224,14 +224,8 @@ def rounds_row(doctor: str, turn: int, coverage: Samples, asked: int) -> dict[st
     whole = (values[0], *cuts, values[-1]) if values else (None,) * 5
     spread = dict(zip(("lowest", "q1", "median", "q3", "highest"), whole, strict=True))
     found = estimates({name: coverage[name] for name in ("COVERAGE", "DIAGNOSIS")}, clustered=True, ends=PERCENT)
-    return {
-        "doctor": doctor,
-        "round": turn,
-        "dialogues": len(coverage["AVG_TURN"]),
-        "asked": asked,
-        **measured(found),
-        **spread,
-    }
+    counts = {"dialogues": len(coverage["AVG_TURN"]), "asked": asked}
+    return {"doctor": doctor, "round": turn, **counts, **measured(found), **spread}
 
 
 def rounds_table(rows: Sequence[Mapping[str, Any]]) -> Table:

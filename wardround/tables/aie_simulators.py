@@ -84,7 +84,7 @@ def _simulator_rows(name: str, tests: Sequence[SimulatorTest], definition: Defin
     if len(rounds) > 2:
         slopes: dict[str, float] = {}
         for metric in SIMULATOR_COLUMNS:
-            means = {int(turn): mean([value for _, value in by_round[turn][metric]]) for turn in rounds}
+            means = {int(turn): mean(value for _, value in by_round[turn][metric]) for turn in rounds}
             known = {turn: value for turn, value in means.items() if value is not None}
             if len(known) > 2:
                 slopes[metric] = linear_regression(list(known), list(known.values())).slope
@@ -93,14 +93,10 @@ def _simulator_rows(name: str, tests: Sequence[SimulatorTest], definition: Defin
 
 def _published_rows() -> Iterator[dict[str, Any]]:
     for name, metrics in published("aie_simulators")["Figure 3a"].items():
-        overall = {metric: mean(values) for metric, values in metrics.items()}
-        yield {"simulator": f"[{name}]", "round": ALL, **_bare(overall)}
+        yield {"simulator": f"[{name}]", "round": ALL, **_bare({key: mean(values) for key, values in metrics.items()})}
         for turn in range(10):
-            yield {
-                "simulator": f"[{name}]",
-                "round": str(turn),
-                **_bare({metric: float(values[turn]) for metric, values in metrics.items()}),
-            }
+            means = {key: float(values[turn]) for key, values in metrics.items()}
+            yield {"simulator": f"[{name}]", "round": str(turn), **_bare(means)}
 
 
 def _simulator_means(samples: Samples, definition: Definition) -> dict[str, Any]:

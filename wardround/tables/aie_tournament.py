@@ -7,6 +7,7 @@ from typing import Any, Literal
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
 from scoring.metrics.samples import PERCENT, estimates
+from scoring.metrics.statistics import Estimate
 from wardround.printing import counted
 from wardround.rating.agreement import narrow_notes
 from wardround.tables import figures
@@ -67,8 +68,7 @@ def agreement(columns: Columns, method: Method, pairs: str) -> Table:
     cases: dict[str, int] = {}
     judged = {unit for name, column in columns.items() if name.startswith("people: ") for unit in column}
     for name, r, interval, n in with_people(columns, method):
-        low, high = interval or (None, None)
-        rows.append({"column": name, "r_mean": r, "r_low": low, "r_high": high, "r_n": n, "n": n})
+        rows.append({"column": name, **measured({"r": Estimate(n=n, mean=r, ci95=interval)}), "n": n})
         cases |= {name: len({case for *_, case in columns[name].keys() & judged})} if interval else {}
     table_columns = [
         Column("column", "", key=True),

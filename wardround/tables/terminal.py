@@ -44,9 +44,8 @@ def print_rows(
     ``left`` gives the left-aligned columns; if None, it is inferred from the cells. The first ``keys`` columns are
     repeated in each part.
     """
-    console = Console(highlight=False)
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
-        console = Console(highlight=False, width=_NO_TERMINAL_WIDTH)
+    has_width = sys.stdout.isatty() or os.environ.get("COLUMNS")
+    console = Console(highlight=False, width=None if has_width else _NO_TERMINAL_WIDTH)
     cells = [[Text(printable(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
     columns = [[row[place] for row in cells] for place in range(len(headings))]
     left = left or [not of_numbers(cell.plain for cell in column) for column in columns]
