@@ -221,8 +221,8 @@ def draw_radar(table: Table, judge: str = "a model") -> "Figure":
         rates = rows[[f"{aspect.name}_mean" for aspect in aspects]].astype(float)
         scaled = rates / rates.max().replace(0, np.nan)
         for number, (name, line) in enumerate(zip(rows["run"], scaled.to_numpy(), strict=True)):
-            look = {**look_of(number), "linestyle": "-", "markersize": 4}
-            panel.plot([*angles, angles[0]], [*line, line[0]], label=name, clip_on=False, **look)
+            points = [*angles, angles[0]], [*line, line[0]]
+            panel.plot(*points, **look_of(number), markersize=4, label=name, clip_on=False)
         panel.set_title(_SOURCE_TITLES.get(str(source), f"Judged by {judge}"), loc="left", y=0.98)
         panel.set_xticks(angles, [aspect.title for aspect in aspects])
         panel.tick_params(axis="x", pad=14)

@@ -184,3 +184,10 @@ def test_a_legend_above_has_as_many_columns_as_there_is_room_for_and_every_docto
     box = legend.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.width
     assert [text.get_text() for text in legend.texts] == names
+
+
+def test_each_of_nine_doctors_looks_different_in_a_radar() -> None:
+    columns = [Column("run", "Run", key=True), Column("judged", "By", key=True), Column("a", "A", mean=True)]
+    rows = [{"run": f"doctor {number}", "judged": "people", "a_mean": 50.0} for number in range(9)]
+    lines = draw_radar(Table("t", "T", columns, rows)).axes[0].lines
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}) == 9
