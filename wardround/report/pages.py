@@ -10,7 +10,7 @@ from functools import cache, partial
 from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from llm.role import is_judging
@@ -54,10 +54,7 @@ def report_page(run: RecordedRun, shown: int = 20) -> str:
     return environment().get_template("run.html.jinja").render(
         run=run,
         configuration=json.dumps(run.manifest["configuration"], ensure_ascii=False, indent=2),
-        scores=scores_table(run),
-        unscored=unscored_table(run),
-        tables=one_run_tables(run),
-        flows=error_flows(run),
+        **outcome_of(run),
         roles=roles_of(run.name, findings),
         findings=findings,
         flagged_cases={trace: files.get(trace) for trace in findings.flagged_calls},
@@ -156,10 +153,15 @@ def _case_sections(run: RecordedRun, shown: int) -> tuple[list[CaseSection], str
     ], problem
 
 
-def one_run_tables(run: RecordedRun) -> list[Table]:
-    """Return the tables on error propagation, discussions and ends, as far as suite and graph give them."""
+def outcome_of(run: RecordedRun) -> dict[str, Any]:
+    """Return what pages show of the scores and stages of a run, as far as suite and graph give them."""
     results = make_tables([run], ("error_propagation", "consensus", "ends"))
-    return [_without_run_column(table) for one in results for table in one.tables]
+    return {
+        "scores": scores_table(run),
+        "unscored": _unscored_table(run),
+        "flows": error_flows(run),
+        "tables": [_without_run_column(table) for one in results for table in one.tables],
+    }
 
 
 def roles_of(name: str, findings: TraceFindings) -> Table | None:
@@ -205,7 +207,7 @@ def scores_table(run: RecordedRun) -> Table:
     return Table("scores", "Scores", columns, rows, [note for note in notes if note])
 
 
-def unscored_table(run: RecordedRun) -> Table | None:
+def _unscored_table(run: RecordedRun) -> Table | None:
     """Return how many scores are missing, and why."""
     left_out = spare_columns([run])
     counted = count_unscored(run.scored, run.suite)

@@ -17,8 +17,7 @@ from llm.trace import Call
 from wardround.analysis.summary import most_frequent_failures
 from wardround.printing import echo
 from wardround.report.case_sections import CaseSection
-from wardround.report.pages import environment, one_run_tables, policy, roles_of, scores_table, unscored_table
-from wardround.report.sankey import error_flows
+from wardround.report.pages import environment, outcome_of, policy, roles_of, scores_table
 from wardround.serving.loopback import GuardedHandler, LoopbackServer, as_data
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
@@ -113,10 +112,7 @@ class Viewer(LoopbackServer):
             stamp,
             viewed=viewed,
             run=run,
-            scores=scores_table(run),
-            unscored=unscored_table(run),
-            flows=error_flows(run),
-            tables=one_run_tables(run),
+            **outcome_of(run),
             failures=most_frequent_failures(run.results),
             ends=sorted({result.termination for result in run.results}),
             titles={name: title for name, title in run.suite.titles.items() if name in run.suite.columns},
