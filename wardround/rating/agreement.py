@@ -116,7 +116,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
             if len(values) > 1:
                 by_case[case_of(item[2])].append(values)
         alpha_of = alpha_of_drawn([by_case[case] for case in sorted(by_case)])
-        low, high = resampled_interval(range(len(by_case)), alpha_of) or (None, None)
+        low, high = resampled_interval(range(len(by_case)), alpha_of)
         cases |= {} if low is None else {question: len(by_case)}
         unanimous = share(len(set(values.values())) == 1 for values in shared)
         found = {"alpha": alpha(shared), "alpha_low": low, "alpha_high": high, "alike": unanimous}
@@ -140,18 +140,18 @@ def narrow_notes(cases: Mapping[str, int]) -> list[str]:
 
 def resampled_interval(
     shared: Sequence[Rated], measure: Callable[[Sequence[Rated]], float | None]
-) -> tuple[float, float] | None:
+) -> tuple[float, float] | tuple[None, None]:
     """Return a measure's 95 % interval by resampling items, which are drawn by their places: sort them by name.
 
-    None for a single item, and if over a tenth of the resamples give no value.
+    Without ends for a single item, and if over a tenth of the resamples give no value.
     """
     if len(shared) < 2:
-        return None
+        return None, None
     draw = random.Random(_SEED)
     resampled = (measure(draw.choices(shared, k=len(shared))) for _ in range(_RESAMPLES))
     found = sorted(value for value in resampled if value is not None)
     if len(found) < 0.9 * _RESAMPLES:
-        return None
+        return None, None
     return found[int(0.025 * len(found))], found[int(0.975 * len(found))]
 
 

@@ -83,9 +83,7 @@ def _row(question: str, by_item: Votes) -> dict[str, Any]:
     for item, values in by_item.items():
         if len(values) > 1:
             by_case[item[2]].append(values)
-    low, high = resampled_interval(
-        [by_case[case] for case in sorted(by_case)], lambda drawn: _kappa(chain(*drawn))
-    ) or (None, None)
+    low, high = resampled_interval([by_case[case] for case in sorted(by_case)], lambda drawn: _kappa(chain(*drawn)))
     return {
         "question": question,
         **measured({"passed": over_cases(shares, (0.0, 1.0))}),

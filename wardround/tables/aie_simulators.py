@@ -126,7 +126,7 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]], labelled_by: L
             [(test, 100.0 * (one == other)) for test, pairs in labelled.items() for one, other in pairs], PERCENT
         )
         pairs = [labelled[test] for test in sorted(labelled)]
-        low, high = resampled_interval(pairs, lambda resampled: cohen_kappa(list(chain(*resampled)))) or (None, None)
+        low, high = resampled_interval(pairs, lambda resampled: cohen_kappa(list(chain(*resampled))))
         patients |= {} if low is None else {f"Kappa of {name}": len(pairs)}
         kappa = {"kappa_mean": cohen_kappa(list(chain(*pairs))), "kappa_low": low, "kappa_high": high}
         rows.append({"simulator": name, **measured({"accuracy": found}), **kappa, "n": found.n})
