@@ -183,9 +183,8 @@ def _call(call: Call, spec: ModelSpec, content: bool, open_span: Any) -> None:
         if call.cost is not None:
             attributes["wardround.cost"] = call.cost
     if content:
-        attributes["gen_ai.input.messages"] = json.dumps(
-            [_message(one) for one in call.messages or ()], ensure_ascii=False
-        )
+        messages = [_message(one) for one in call.messages or ()]
+        attributes["gen_ai.input.messages"] = json.dumps(messages, ensure_ascii=False)
     if content and call.answer is not None:
         answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False)
         message = {"role": "assistant", "parts": [{"type": "text", "content": answer}], "finish_reason": "stop"}

@@ -76,8 +76,7 @@ def _means(scale: Name, votes: Mapping[str, Votes], failed: Sequence[str]) -> Ta
     rows = []
     ends = {each.key: (each.choices[0].value, each.choices[-1].value) for each in scale_of(scale, "en").questions}
     for question, by_item in votes.items():
-        sides = dict.fromkeys((run, against) for run, against, _, _ in by_item)
-        for run, against in sides:
+        for run, against in dict.fromkeys(item[:2] for item in by_item):
             items = {item: values for item, values in by_item.items() if item[:2] == (run, against)}
             marks = sum(map(len, items.values()))
             means = [mean(values.values()) or 0.0 for values in items.values()]

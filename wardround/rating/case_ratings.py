@@ -8,7 +8,7 @@ from typing import Any
 
 from cases import Case
 from scoring.metrics.agreement import cohen_kappa
-from scoring.metrics.samples import mean, over_cases
+from scoring.metrics.samples import mean, over_cases, share
 from wardround.config.experiment import ConfigurationError
 from wardround.rating.agreement import Votes, disagreements, narrow_notes, resampled_interval, votes_by_question
 from wardround.rating.items import Item, Key
@@ -76,9 +76,7 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
 
 
 def _row(question: str, by_item: Votes) -> dict[str, Any]:
-    shares = [
-        (item[2], sum(value == SOUND for value in values.values()) / len(values)) for item, values in by_item.items()
-    ]
+    shares = [(item[2], share(value == SOUND for value in values.values())) for item, values in by_item.items()]
     by_case: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     for item, values in by_item.items():
         if len(values) > 1:

@@ -124,6 +124,5 @@ def _with_checked_parts(case: Case, key: Mapping[str, Any], checker: str) -> Cas
 
 
 def _with_key(case: Case, parts: Mapping[str, Any], inferred: Sequence[str]) -> Case:
-    return case.model_copy(
-        update={"key": case.key.model_copy(update={**parts, "inferred": list(dict.fromkeys(inferred))})}
-    )
+    key = case.key.model_copy(update={**parts, "inferred": list(dict.fromkeys(inferred))})
+    return case.model_copy(update={"key": key})

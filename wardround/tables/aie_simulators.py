@@ -122,9 +122,8 @@ def tracking_table(played: Mapping[str, Sequence[SimulatorTest]], labelled_by: L
                 labelled.setdefault(case_of(reply.test), []).append((reply.action, reply.tracked))
         if not labelled:
             continue
-        found = over_cases(
-            [(test, 100.0 * (one == other)) for test, pairs in labelled.items() for one, other in pairs], PERCENT
-        )
+        same = [(test, 100.0 * (one == other)) for test, pairs in labelled.items() for one, other in pairs]
+        found = over_cases(same, PERCENT)
         pairs = [labelled[test] for test in sorted(labelled)]
         low, high = resampled_interval(pairs, lambda resampled: cohen_kappa(list(chain(*resampled))))
         patients |= {} if low is None else {f"Kappa of {name}": len(pairs)}

@@ -168,12 +168,9 @@ def _personas_of(run: RecordedRun, in_title: bool) -> Table:
     rows: list[dict[str, Any]] = []
     for (profession, sex), dialogues in sorted(played.items(), key=lambda one: one[0]):
         turns = [turn for _, acted_turns in dialogues for turn in acted_turns]
-        means = {
-            "ratio": over_cases(
-                [(case, len(words(turn.text)) / max(1, len(words(turn.plain)))) for case, turn in turns]
-            ),
-            "plain": over_cases([(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns], PERCENT),
-        }
+        ratios = [(case, len(words(turn.text)) / max(1, len(words(turn.plain)))) for case, turn in turns]
+        unchanged = [(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns]
+        means = {"ratio": over_cases(ratios), "plain": over_cases(unchanged, PERCENT)}
         means |= estimate_scores([result for result, _ in dialogues], suite)
         counts = {"dialogues": len(dialogues), "replies": len(turns)}
         rows.append({"persona": f"{profession.replace('_', ' ')}, {sex}", **counts, **measured(means)})

@@ -139,11 +139,8 @@ class Viewer(LoopbackServer):
 
     def _case(self, viewed: ViewedRun, key: Key, stamp: str) -> str:
         section, run = self._section(viewed, key), viewed.run
-        indices = {result.key: place for place, result in enumerate(run.results)}
-        at = indices.get(key, -1)
-        neighbours = [
-            run.results[place] if at >= 0 and 0 <= place < len(run.results) else None for place in (at - 1, at + 1)
-        ]
+        results = [None, *run.results, None]
+        at = next((place for place, result in enumerate(results) if result and result.key == key), 0)
         case = section.case
         return self._draw(
             "one_case.html.jinja",
@@ -154,7 +151,7 @@ class Viewer(LoopbackServer):
             note=note_of(case) if case else None,
             pictures=_pictures(section),
             problem=viewed.cases()[1],
-            around=neighbours,
+            around=[results[at - 1], results[at + 1]] if at else [None, None],
             others=self._others(viewed, lambda other: any(result.key == key for result in other.results)),
             timeline=_timeline(section),
         )
