@@ -106,11 +106,9 @@ def p_with_failures(runs: Sequence[RecordedRun]) -> list[dict[str, float | None]
 
 def _by_family(p_values: PValues, suite: Suite, correct: Callable[[PValues], PValues]) -> PValues:
     """Correct the columns of all runs together, and the averages of all runs together."""
-    families = [
-        {key: p for key, p in p_values.items() if (key[1] in suite.averages) is is_average}
-        for is_average in (False, True)
-    ]
-    return {key: p for family in families for key, p in correct(family).items()}
+    averages = {key: p for key, p in p_values.items() if key[1] in suite.averages}
+    columns = {key: p for key, p in p_values.items() if key not in averages}
+    return {**correct(columns), **correct(averages)}
 
 
 def margin_of(suite: Suite, name: str, margin: float | None) -> float | None:

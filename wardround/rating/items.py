@@ -102,10 +102,8 @@ def _shown_results(run: RecordedRun, scale: Name) -> Iterator[tuple[tuple[str, i
         if result.answers is not None and result.scored and (is_misdiagnosis or scale != "misdiagnosis"):
             case = run.item_of(*result.key)
             parts = pairs_of(result.answers, case if isinstance(case, Case) else None, case.language)
-            shown = Shown(
-                [(utterance.speaker, utterance.text) for utterance in dialogue_of(run, result)],
-                {part: given for part, (given, _) in parts.items()},
-            )
+            dialogue = [(utterance.speaker, utterance.text) for utterance in dialogue_of(run, result)]
+            shown = Shown(dialogue, {part: given for part, (given, _) in parts.items()})
             if shown.dialogue or any(shown.report.values()):
                 yield result.key, shown
 

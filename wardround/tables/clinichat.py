@@ -14,13 +14,11 @@ def build_leaves(runs: Sequence[RecordedRun]) -> list[Table]:
     """Tabulate the mean points of each number and their maximum; empty if no rule or judge gave any."""
     rows = []
     for leaf in LEAVES.values():
-        means = {
-            str(place): over_cases(
-                [(one.case_id, one.scores.get(leaf.column)) for one in run.scored], (0.0, leaf.maximum)
-            )
-            for place, run in enumerate(runs)
-        }
-        run_names = {f"run{place}": run.name for place, run in enumerate(runs)}
+        means, run_names = {}, {}
+        for place, run in enumerate(runs):
+            points = [(one.case_id, one.scores.get(leaf.column)) for one in run.scored]
+            means[str(place)] = over_cases(points, (0.0, leaf.maximum))
+            run_names[f"run{place}"] = run.name
         rows.append({"main": leaf.main, "leaf": leaf.column, "maximum": leaf.maximum, **run_names, **measured(means)})
     if not any(row[f"{place}_n"] for row in rows for place in range(len(runs))):
         return []
