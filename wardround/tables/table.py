@@ -229,7 +229,7 @@ def _interval(mean: float | None, low: float | None, high: float | None, form: s
     """Format an interval: half its width if both sides are equal as written, otherwise its ends."""
     if mean is None or pd.isna(low) or pd.isna(high):
         return ""
-    below, above = (f"{side:{form.removeprefix('+')}}" for side in (mean - low, high - mean))
+    below, above = (_format_number(side, form.removeprefix("+")) for side in (mean - low, high - mean))
     return f"± {below}" if below == above else f"[{_format_number(low, form)}, {_format_number(high, form)}]"
 
 

@@ -240,6 +240,7 @@ def test_a_long_chinese_text_which_has_no_spaces_is_broken_and_not_cut(
         (Estimate(mean=1.0, ci95=(0.884, 1.0), n=29), ".3f", "1.000 [0.884, 1.000]"),
         (Estimate(mean=0.5, ci95=(0.4, 0.6), n=8), ".3f", "0.500 ± 0.100"),
         (Estimate(mean=0.1, ci95=(-0.1, 0.3), n=8), "+.2f", "+0.10 ± 0.20"),
+        (Estimate(mean=0.3, ci95=(0.1 + 0.2, 0.1 + 0.2), n=8), ".2f", "0.30 ± 0.00"),  # beside the mean by rounding
         (Estimate(mean=0.1, ci95=(-0.1, 0.2), n=8), "+.2f", "+0.10 [-0.10, +0.20]"),
     ],
 )
