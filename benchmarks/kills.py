@@ -14,6 +14,7 @@ import json
 import random
 import time
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -24,10 +25,12 @@ from cases import load_cases
 from tests.support.fake_server import FakeServer, FaultPlan
 from tests.support.processes import Forked
 from wardround.run.doctor import examine, find_damaged_runs
+from wardround.store.provenance import differences
 
 SETTINGS = ("retrieval=false", "general_agents=2", "discussion_rounds=1", "feedback=same_stage", "max_turns=2")
 JUDGES = ("claim_extractor", "claim_judge", "diagnosis_judge")
 SWEEP = "[grid]\nseed = [1, 2, 3]\n"
+LONGEST = 700  # characters of a difference that are shown
 Aim = Literal["run", "scoring", "manifest", "sweep"]
 Moment = Callable[[], bool]
 
@@ -57,7 +60,7 @@ def kill_runs(
     judge_requests = sum(request.model == "judge" for request in server.requests[requests_before:])
     expected = outcome(folder / "whole")
     generator = random.Random(seed)
-    done, finished, differences, number = 0, 0, [], 1
+    done, finished, changes, number = 0, 0, [], 1
     while done < kills or number:
         out = folder / f"killed-{number}"
         moment = moment_of(aim, generator, server, out, length, judge_requests) if done < kills else None
@@ -65,7 +68,7 @@ def kill_runs(
             done += 1
             continue
         finished += 1
-        differences += [f"run {number}: {difference}" for difference in compared(expected, outcome(out), ids)]
+        changes += [change[:LONGEST] for change in differences(expected, outcome(out), f"run {number}")]
         number = number + 1 if done < kills else 0
     extra_requests = len(server.requests) - requests_before - run_requests * (finished + 1)
     return {
@@ -74,7 +77,7 @@ def kill_runs(
         "seconds of an uninterrupted run": round(length, 2),
         "requests of an uninterrupted run": run_requests,
         "finished runs": finished,
-        "differences": differences,
+        "differences": changes,
         "requests more per kill": round(extra_requests / max(1, done), 3),
     }
 
@@ -85,14 +88,11 @@ def command_of(server: FakeServer, ids: list[str], concurrency: int, sweep: Path
     if sweep is not None:
         (sweep / "sweep.toml").write_text(SWEEP, "utf-8")
         command.append(str(sweep / "sweep.toml"))
-    command += ["--models", f"openai:fake-model@{server.base_url}", "--concurrency", str(concurrency)]
-    for judge in JUDGES:
-        command += ["--models", f"{judge}=openai:judge@{server.base_url}"]
-    for setting in SETTINGS:
-        command += ["--set", setting]
-    for case_id in ids:
-        command += ["--case-id", case_id]
-    return command
+    options = [("--models", f"openai:fake-model@{server.base_url}"), ("--concurrency", str(concurrency))]
+    options += [("--models", f"{judge}=openai:judge@{server.base_url}") for judge in JUDGES]
+    options += [("--set", setting) for setting in SETTINGS]
+    options += [("--case-id", case_id) for case_id in ids]
+    return [*command, *chain.from_iterable(options)]
 
 
 def moment_of(
@@ -139,40 +139,13 @@ def outcome(out: Path) -> dict[str, Any]:
     for file in sorted(out.rglob("results.jsonl")):
         lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         scores = json.loads(file.with_name("summary.json").read_text("utf-8"))["scores"]
-        results = [
-            {key: value for key, value in line.items() if key not in ("seconds", "checksum", "run")} for line in lines
-        ]
-        found[str(file.parent.relative_to(out))] = {"scores": scores, "results": results}
+        results = {
+            line["case_id"]: {key: value for key, value in line.items() if key not in ("seconds", "checksum", "run")}
+            for line in lines
+        }
+        attempted = sorted(line["case_id"] for line in lines)  # a lost or doubled case differs here
+        found[str(file.parent.relative_to(out))] = {"attempted": attempted, "scores": scores, "results": results}
     return found
-
-
-def compared(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) -> list[str]:
-    """Describe the differences to the uninterrupted run."""
-    if damage := found.pop("doctor"):
-        return [f"the doctor finds damage: {damage}"]
-    runs = expected.keys() - {"doctor"}
-    if found.keys() != runs:
-        return [f"other runs: {sorted(found)}"]
-    return [f"{run} {difference}" for run in sorted(runs) for difference in differing(expected[run], found[run], ids)]
-
-
-def differing(expected: dict[str, Any], found: dict[str, Any], ids: list[str]) -> list[str]:
-    """Describe the differences in one run."""
-    differences = []
-    attempted = sorted(result["case_id"] for result in found["results"])
-    if attempted != sorted(ids):
-        differences.append(f"cases lost or doubled: {attempted}")
-    if found["scores"] != expected["scores"]:
-        differences.append("other scores")
-    by_case = {result["case_id"]: result for result in expected["results"]}
-    for one in found["results"]:
-        expected_result = by_case.get(one["case_id"], {})
-        fields = [key for key in one if one[key] != expected_result.get(key)]
-        differences += [
-            f"{one['case_id']}, {key}: {str(one[key])[:300]} not {str(expected_result.get(key))[:300]}"
-            for key in fields
-        ]
-    return differences
 
 
 if __name__ == "__main__":
