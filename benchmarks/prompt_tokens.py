@@ -14,6 +14,7 @@ import random
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -100,18 +101,11 @@ def shared_prefixes(prompts: Sequence[Sequence[Any]]) -> list[int]:
     for prompt in prompts:
         place = bisect_left(earlier, prompt)
         # In sorted order, the prompt that shares most is a neighbour.
-        shared.append(max((_in_common(prompt, other) for other in earlier[max(place - 1, 0) : place + 1]), default=0))
+        neighbours = earlier[max(place - 1, 0) : place + 1]
+        in_common = (len(commonprefix([prompt, other])) for other in neighbours)  # noqa: RUF071 - of tokens
+        shared.append(max(in_common, default=0))
         insort(earlier, prompt)
     return shared
-
-
-def _in_common(one: Sequence[Any], other: Sequence[Any]) -> int:
-    length = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        length += 1
-    return length
 
 
 def measure(

@@ -10,8 +10,6 @@ with the same number in flight. Both are warm, and they alternate.
 import asyncio
 import json
 import multiprocessing
-import os
-import resource
 import subprocess
 import sys
 import time
@@ -93,19 +91,14 @@ def bare(out: Path, url: str, in_flight: int) -> Took:
 @contextmanager
 def measured() -> Iterator[Callable[[int], Took]]:
     """Measure what this process takes inside the block; the yielded function takes the number of calls."""
-    start = time.perf_counter(), _cpu(), _written()
+    start = time.perf_counter(), time.process_time(), _written()
     end: list[Any] = []
 
     def took(calls: int) -> Took:
         return Took(calls, *(after - before for before, after in zip(start, end, strict=True)))
 
     yield took
-    end += [time.perf_counter(), _cpu(), _written()]
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    end += [time.perf_counter(), time.process_time(), _written()]
 
 
 def _written() -> int:
@@ -124,7 +117,7 @@ def apart(work: Callable[..., Took], *arguments: Any) -> Took:
 def served(latency: float) -> Iterator[str]:
     """Start the server, and yield its address."""
     command = [sys.executable, "-m", "tests.support.fake_server", "--latency", str(latency), "--models", ""]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as server:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
             yield server.stdout.readline().strip()
