@@ -12,7 +12,7 @@ from cases.strict import OwnNumbers, Strict
 from llm.errors import ModelSpecError
 from llm.masking import SECRET_NAME, holds_key
 from llm.model_objects import OBJECT
-from llm.replies import each_value
+from llm.replies import each_value, texts_in
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
 SERVER_DEFAULT = "default"  # of a parameter: it is not sent
@@ -116,7 +116,7 @@ class ModelBlock(OwnNumbers, Strict):
     @field_validator("extra_body", "card")
     @classmethod
     def _reject_keys(cls, given: dict[str, Any]) -> dict[str, Any]:
-        if any(isinstance(value, str) and holds_key(value) for value in each_value(given)):
+        if any(map(holds_key, texts_in(given))):
             raise ValueError("a value looks like a key; secrets are read from the environment")
         return given
 

@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any
 
 from cases.text.sentences import pieces
-from llm.replies import each_value, find_json, mapped
+from llm.replies import each_value, find_json, mapped, texts_in
 
 LONGEST_ECHO = 160  # characters at the end of a text that may repeat earlier text, as a summary does
 _LONGEST_AT_THE_LIMIT = 40  # the same of a reply that was cut off, which has to be asked for again anyway
@@ -157,7 +157,7 @@ def echoes(reply: str, schema: Mapping[str, Any]) -> bool:
         return any(f'"{word}":' in reply for word in _KEYWORDS)
     if _is_schema(found) and "properties" not in schema.get("properties", {}):
         return True
-    texts = set(texts_in(found))
+    texts = set(map(str.strip, texts_in(found)))
     return not texts.isdisjoint({*_KEYWORDS, *map(str.strip, _descriptions_in(schema))})
 
 
@@ -237,8 +237,3 @@ def _map_reply(reply: str, change: Callable[[str], str]) -> str:
         return change(reply)
     result = mapped(found, lambda part: change(part) if isinstance(part, str) else part)
     return reply if result == found else json.dumps(result, ensure_ascii=False)
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield every string of nested lists and mappings, in order."""
-    return (node.strip() for node in each_value(value) if isinstance(node, str))

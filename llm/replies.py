@@ -135,6 +135,11 @@ def each_value(value: Any) -> Iterator[Any]:
             yield from each_value(part)
 
 
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every string of a JSON value, except the names of fields, in order."""
+    return (node for node in each_value(value) if isinstance(node, str))
+
+
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a JSON value with ``change`` applied to all values inside it, and last to itself; keys stay."""
     if isinstance(value, dict):

@@ -19,7 +19,7 @@ from cases.text.numbers import known_numbers, stated_numbers
 from cases.text.sentences import sentences
 from cases.text.words import stem, stems_of, words
 from cases.vocabulary import Language, data_file, patterns
-from llm.repetition import texts_in
+from llm.replies import texts_in
 from llm.specs import OFFLINE
 from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, content_words, courtesies

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cases.readable import unpiped
-from llm.replies import each_value
+from llm.replies import texts_in
 from wardround.store.result import Result, read_result
 from wardround.store.run_directory import RunDirectory
 
@@ -74,7 +74,7 @@ class RunIndex:
         with self.directory.results_file.open("rb") as file:
             for key, (offset, length) in list(self._offsets.items()):
                 file.seek(offset)
-                yield key, "\n".join(words_in(json.loads(file.read(length))))
+                yield key, "\n".join(texts_in(json.loads(file.read(length))))
 
     def _add_line(self, line: bytes, offset: int) -> None:
         self._lines += 1
@@ -85,8 +85,3 @@ class RunIndex:
             return
         self.results[result.key] = result.without_answers()
         self._offsets[result.key] = offset, len(line)
-
-
-def words_in(content: object) -> Iterator[str]:
-    """Yield every string in JSON content, except the names of fields."""
-    return (node for node in each_value(content) if isinstance(node, str))

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cases import Case
+from llm.replies import texts_in
 from llm.trace import kept_at, trace_lines
 from wardround.config.experiment import ConfigurationError
 from wardround.report.case_sections import CaseSection, case_section
@@ -18,7 +19,7 @@ from wardround.store.manifest import COPY, MANIFEST, is_run
 from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
 from wardround.store.run_directory import RunDirectory
-from wardround.store.run_index import Key, RunIndex, words_in
+from wardround.store.run_index import Key, RunIndex
 from wardround.store.traces import read_trace
 
 _DEPTH = 4  # levels searched below the given folders
@@ -133,7 +134,7 @@ class ViewedRun:
         if case is None:
             return ""
         if case.id not in self._texts:
-            self._texts[case.id] = "\n".join(words_in(case.model_dump(mode="json"))).lower()
+            self._texts[case.id] = "\n".join(texts_in(case.model_dump(mode="json"))).lower()
         return self._texts[case.id]
 
 
@@ -195,4 +196,4 @@ def _in_trace(file: Path, words: Sequence[str]) -> str:
     if not all(json.dumps(word, ensure_ascii=False)[1:-1] in raw for word in words):
         return ""
     calls = read_trace(file).calls
-    return "\n".join(text for call in calls for text in words_in([call.messages or [], call.answer])).lower()
+    return "\n".join(text for call in calls for text in texts_in([call.messages or [], call.answer])).lower()

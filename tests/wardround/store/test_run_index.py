@@ -1,9 +1,10 @@
 import json
 from pathlib import Path
 
+from llm.replies import texts_in
 from tests.support.recorded_runs import ENGLISH, graded, write_run
 from wardround.store.run_directory import RunDirectory
-from wardround.store.run_index import RunIndex, words_in
+from wardround.store.run_index import RunIndex
 
 CASE, OTHER = ENGLISH
 
@@ -26,4 +27,4 @@ def test_an_index_says_whether_there_is_anything_new_and_reads_a_replaced_file_f
 
 def test_of_a_result_all_that_is_written_is_searched_and_nothing_else() -> None:
     content = {"case_id": "a", "scores": {"diagnosis": 2.0}, "answers": {"dialogue": [{"text": "b"}, None, True]}}
-    assert [*words_in(json.loads(json.dumps(content)))] == ["a", "b"]
+    assert [*texts_in(json.loads(json.dumps(content)))] == ["a", "b"]
