@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic
@@ -85,6 +85,8 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
         AskError: the model gave no valid answer, or a limit was reached.
         ModelSpecError: the model cannot be used.
     """
+    from llm.batches import spent_if_failed
+
     before = failed_before(call.id)  # a retry of the same failed question counts as the same call
     is_retry = before is not None and before.attempts > 0 and before.fingerprint == call.fingerprint
     account = Account(call.role, priced=lambda: price_of(call.model, settings) is not None, asked_before=is_retry)
@@ -92,7 +94,7 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
     clock, end = time.perf_counter(), account.deadline()
     try:
         async with asyncio.timeout(end.seconds if end else None) as limit:
-            with _kept_unless_failed(call, settings):
+            with spent_if_failed():
                 return await _answer(question, chat_client(call.model, settings), call, settings, usage, account)
     except TimeoutError:
         if end is not None and limit.expired():
@@ -100,14 +102,6 @@ async def answer_from_model(question: Question[Answer], call: Call, settings: Mo
         raise
     finally:
         account.add(seconds=time.perf_counter() - clock)
-
-
-def _kept_unless_failed(call: Call, settings: ModelSettings) -> AbstractContextManager[None]:
-    if not settings.block(call.model).batch:
-        return nullcontext()
-    from llm.batches import spent_if_failed
-
-    return spent_if_failed()
 
 
 async def _answer(
@@ -227,9 +221,10 @@ def _read(question: Question[Answer], reply: Reply, usage: Usage, *, strictly: b
     if reply.refused:
         words = repr(reply.text[:200]) if reply.text else "without a word"
         raise ValueError(f"the model, or its server's filter, refuses to answer: {words}")
+    mends = strictly and question.repair is not None
     text = without_loops(reply.text, cut=reply.cut)
     looped = text != reply.text
-    if looped and strictly and question.repair:
+    if looped and mends:
         raise LoopError("it says the same over and over, and was cut off; say everything once, in a few sentences")
     if repetition.echoes(text, question.schema):
         raise EchoError("it repeats the description of a field instead of filling it in")
@@ -237,17 +232,17 @@ def _read(question: Question[Answer], reply: Reply, usage: Usage, *, strictly: b
         raise EchoError(_DIRECTED)
     text = repetition.without_fences(text)
     unnamed = repetition.without_names(text, question.names, question.schema)
-    if unnamed != text and strictly and question.repair:
+    if unnamed != text and mends:
         raise EchoError("it gives the name of a field, or of a part of the material, instead of what is asked")
     # Plain words are read without an end.
     unended = reply.cut and question.slow and "{" not in answer_in(text) and not is_ended(text)
-    if unended and not (strictly and question.repair):
+    if unended and not mends:
         text, unnamed = in_whole_sentences(text), in_whole_sentences(unnamed)
     answer = question.read(text if question.directions else unnamed, strictly)
     spoken = getattr(answer, "text", "")
-    if strictly and question.repair and question.directions and repetition.says_directions(spoken, question.directions):
+    if mends and question.directions and repetition.says_directions(spoken, question.directions):
         raise EchoError(_DIRECTED)
-    if unended and strictly and question.repair:
+    if unended and mends:
         raise ValueError("its last sentence has no end")
     usage.shortened = looped or unended
     return answer
