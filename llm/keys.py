@@ -3,12 +3,10 @@
 import os
 import re
 from collections.abc import Iterable
-from functools import cache
 from urllib.parse import urlsplit
 
 from llm.blocks import ModelBlock, variable
 from llm.errors import ModelSpecError
-from llm.specs import ModelSpec
 
 KEY = "WARDROUND_API_KEY"
 NONE = "none"
@@ -25,13 +23,13 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     """
     if model.api_key_env is not None:
         return variable(model.api_key_env, "api_key_env") if model.api_key_env else NONE
-    server = _server_of(model.text)
+    server = _server_of(model)
     if server is None:
         return None
     name = _variable_of(server)
     if name is None:
         return NONE
-    others = {_server_of(other.text) for other in all_models if other.api_key_env is None} - {server, None}
+    others = {_server_of(other) for other in all_models if other.api_key_env is None} - {server, None}
     if sharing := [other for other in others if other and _variable_of(other) == name]:
         servers = sorted([server, *sharing])
         wanted = [own for used in servers if (own := _own_variable(used)) != name]
@@ -43,9 +41,8 @@ def key_of(model: ModelBlock, all_models: Iterable[ModelBlock]) -> str | None:
     return variable(name, "models")
 
 
-@cache  # each call looks up its key
-def _server_of(spec: str) -> str | None:
-    url = ModelSpec.parse(spec).base_url
+def _server_of(model: ModelBlock) -> str | None:
+    url = model.parsed.base_url
     return urlsplit(url).netloc.lower() if url else None
 
 
