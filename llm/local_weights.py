@@ -111,8 +111,8 @@ class LoadedModel:
                 except ValueError as error:
                     member.reply = error
             written = self._written([source for _, source in sources], how) if sources else []
-            for (member, _), (read, row) in zip(sources, written, strict=True):
-                member.reply = self._result(member, read, row)
+            for (member, source), row in zip(sources, written, strict=True):
+                member.reply = self._result(member, len(source), row)
         except Exception as error:  # every caller gets the error
             for member in batch:
                 member.reply = member.reply or error
@@ -131,8 +131,8 @@ class LoadedModel:
             )
         return source.tokens
 
-    def _written(self, sources: Sequence[list[int]], how: HfChat) -> list[tuple[int, list[int]]]:
-        """Return the length of each source and the tokens written; with a seed, a source always gets the same."""
+    def _written(self, sources: Sequence[list[int]], how: HfChat) -> list[list[int]]:
+        """Return the tokens written to each source; with a seed, a source always gets the same."""
         import torch
 
         longest = how.max_tokens or self.longest_reply
@@ -146,7 +146,7 @@ class LoadedModel:
         mask = [[0] * gap + [1] * (width - gap) for gap in gaps]
         draws = _draws_by(how.seed, self.model.device) if how.temperature > 0 else nullcontext()
         with draws, torch.inference_mode():
-            written = self.model.generate(
+            written: list[list[int]] = self.model.generate(
                 input_ids=torch.tensor(rows, device=self.model.device),
                 attention_mask=torch.tensor(mask, device=self.model.device),
                 max_new_tokens=longest,
@@ -154,8 +154,8 @@ class LoadedModel:
                 eos_token_id=self.ends or None,
                 pad_token_id=padding,
                 **sampling,
-            )[:, width:]
-        return [(len(source), row) for source, row in zip(sources, written.tolist(), strict=True)]
+            )[:, width:].tolist()
+        return written
 
     def _result(self, member: _Request, read: int, row: list[int]) -> ChatResult:
         longest = member.how.max_tokens or self.longest_reply
