@@ -150,17 +150,12 @@ def _truth(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> An
     return _TRUTHS.get(normalise(value), value) if isinstance(value, str) else value
 
 
-def _as_it_is(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    return value
-
-
 _READ: Mapping[Any, Callable[[Any, Mapping[str, Any], Mapping[str, Any]], Any]] = {
     "object": _object,
     "array": _list,
     "string": _text,
     "boolean": _truth,
-    "integer": _as_it_is,  # Pydantic reads numbers in texts
-    "number": _as_it_is,
+    **dict.fromkeys(("integer", "number"), lambda value, *_: value),  # Pydantic reads numbers in texts
 }
 
 
