@@ -7,7 +7,7 @@ the features read, or the training data of `wardround.training.meaning` change (
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from retrieval import MULTILINGUAL_MODEL, embed
 from scoring.aie.simulator_set import read_items, shipped_files
 from wardround.training.asked_of_imported import asked_of_imported, told_of_imported
 from wardround.training.fitting import LANGUAGES, digest_of, keep
-from wardround.training.labelled import Asked, labelled_cases, places, told_to_learn
+from wardround.training.labelled import Asked, answers_by, labelled_cases, places, told_to_learn
 from wardround.training.matters import asked_heads, told_heads, wordings_to_learn
 from wardround.training.meaning import fingerprint as of_meaning
 from wardround.training.meaning import questions_to_learn
@@ -64,8 +64,7 @@ def answers_to_learn() -> Iterator[Asked]:
     for name, lines in entries["asked"].items():
         for words, due in (line.split(" | ") for line in lines.splitlines()):
             if due not in ("H*", "O"):
-                answering, tolerable = (codes.split(",") for codes in f"{due}~".split("~")[:2])
-                answers = tuple(None if at in tolerable else at in answering for at in places(facts[name]))
+                answers = answers_by(due, places(facts[name]))
                 yield Asked(words, name, cases[name].language, facts[name], answers)
     for item in (item for path in shipped_files() for item in read_items(path).records):
         if item.part == "development" and item.action in ("Effective Inquiry", "Ineffective Inquiry"):
@@ -76,17 +75,14 @@ def answers_to_learn() -> Iterator[Asked]:
     for language in LANGUAGES:
         for words, names in (line.split(" | ") for line in entries["of_doctors"][language].splitlines()):
             for case, labels in (each for each in labelled if each[0].language == language):
-                answers = tuple(
-                    any(_tells(fact, labels.get(fact, frozenset()), name) for name in names.split(","))
-                    for fact in facts[case.id]
-                )
+                answers = tuple(any(_tells(fact, labels, name) for name in names.split(",")) for fact in facts[case.id])
                 yield Asked(words, case.id, language, facts[case.id], answers)
     questions = [(pair, language) for language in LANGUAGES for pair in questions_to_learn(language)]
     for at, ((words, name), language) in enumerate(questions):
         if kind_named(name) != "ambiguous" and name in subjects() and (subjects()[name].tells or name == "family"):
             in_language = [each for each in labelled if each[0].language == language]
             case, labels = in_language[at * _CASE_STRIDE % len(in_language)]
-            answers = tuple(_tells(fact, labels.get(fact, frozenset()), name) for fact in facts[case.id])
+            answers = tuple(_tells(fact, labels, name) for fact in facts[case.id])
             yield Asked(words, case.id, language, facts[case.id], answers)
 
 
@@ -95,7 +91,7 @@ def _histories(case: Case) -> list[RecordSentence]:
     return [fact for fact in facts if fact.section in HISTORIES]
 
 
-def _tells(fact: RecordSentence, labels: frozenset[str], subject: str) -> bool | None:
+def _tells(fact: RecordSentence, labels: Mapping[RecordSentence, frozenset[str]], subject: str) -> bool | None:
     """Whether a fact tells of a subject.
 
     None if it may: a section's sentence without a label of the subject, which covers the rest of that section.
@@ -103,9 +99,10 @@ def _tells(fact: RecordSentence, labels: frozenset[str], subject: str) -> bool |
     if fact.section == "family_history":
         return subject == "family"
     about = subjects()[subject]
-    if about.rest and fact.section in about.sections and not labels & {*about.tells}:
+    tells = not labels.get(fact, frozenset()).isdisjoint(about.tells)
+    if about.rest and fact.section in about.sections and not tells:
         return None
-    return bool(labels & {*about.tells}) and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
+    return tells and fact.section in (*(about.sections or (fact.section,)), "chief_complaint")
 
 
 def fingerprint() -> str:

@@ -19,7 +19,7 @@ from cases.text.record_sentences import HISTORIES, RecordSentence, record_senten
 from cases.text.words import rules_of
 from cases.vocabulary import Language, data_file
 from wardround.training.fitting import LANGUAGES
-from wardround.training.labelled import Asked, LabelledSentence, matter_named, places, story_matters
+from wardround.training.labelled import Asked, LabelledSentence, answers_by, matter_named, places, story_matters
 
 _WORDINGS_ANSWERED = 2  # of a topic that a record answers, asked of that record
 _EVERY = 6  # of the other topics outside the story, one is asked of a record
@@ -59,10 +59,7 @@ def _labelled(
         histories = tuple(fact for fact in facts if fact.section in HISTORIES)
         labels: dict[str, tuple[bool | None, ...]] = {}
         for topic, codes in (each.split(":") for each in answered.split()):
-            due, tolerable = (codes.split(",") for codes in f"{codes}~".split("~")[:2])
-            labels[matter_named(topic)] = tuple(
-                None if place[fact] in tolerable else place[fact] in due for fact in histories
-            )
+            labels[matter_named(topic)] = answers_by(codes, [place[fact] for fact in histories])
         yield record, histories, labels
 
 

@@ -6,7 +6,7 @@ questions labelled with what answers them.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cases import Case, load_cases
@@ -95,6 +95,12 @@ def labelled_cases() -> Iterator[tuple[Case, dict[RecordSentence, frozenset[str]
 def _matters(code: str) -> frozenset[str]:
     names = data_file("nodes.offline", "told")["names"]
     return frozenset(names[part] for part in code.split("+") if part != "-")
+
+
+def answers_by(codes: str, places: Iterable[str]) -> tuple[bool | None, ...]:
+    """Return whether each place is among the codes, such as ``H1,H2~C1``; None for one after ``~``."""
+    due, tolerable = (part.split(",") for part in f"{codes}~".split("~")[:2])
+    return tuple(None if place in tolerable else place in due for place in places)
 
 
 def matter_named(topic: str) -> str:
