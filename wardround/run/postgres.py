@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from llm.egress import is_closed, is_loopback
 from wardround.config.experiment import ConfigurationError
+from wardround.run.checkpoints import serializer
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.checkpoint.serde.base import SerializerProtocol
 
 _SCHEMES = ("postgresql://", "postgres://")
 _CONNECTIONS = 8  # per process; saving a checkpoint takes a few milliseconds
@@ -65,7 +65,7 @@ async def check_postgres(url: str) -> None:
 
 
 @asynccontextmanager
-async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIterator[BaseCheckpointSaver[Any]]":
+async def open_postgres(url: str) -> "AsyncIterator[BaseCheckpointSaver[Any]]":
     """Open a checkpointer over a pool of connections; ``check_postgres`` must have created its tables."""
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     from psycopg import AsyncConnection
@@ -80,7 +80,7 @@ async def open_postgres(url: str, serializer: "SerializerProtocol") -> "AsyncIte
         url, connection_class=kind, kwargs=options, min_size=1, max_size=_CONNECTIONS, open=False
     )
     async with pool:
-        saver = AsyncPostgresSaver(pool, serde=serializer)
+        saver = AsyncPostgresSaver(pool, serde=serializer())
         # The saver's lock is meant for a single connection; with a pool, each writer has its own.
         saver.lock = asyncio.Semaphore(_CONNECTIONS)  # type: ignore[assignment]
         yield saver

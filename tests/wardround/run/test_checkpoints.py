@@ -229,7 +229,7 @@ def test_a_database_where_no_tables_may_be_made_is_refused_with_what_its_user_ne
 async def test_a_database_that_is_away_is_told_of_once_and_not_with_each_lost_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with open_postgres("postgresql://127.0.0.1:1/db", serializer()) as saver:
+    async with open_postgres("postgresql://127.0.0.1:1/db") as saver:
         pool = cast(Any, saver).conn
         while not pool.get_stats().get("connections_errors"):  # noqa: ASYNC110  there is no event to wait for
             await asyncio.sleep(0.01)

@@ -7,7 +7,7 @@ from nodes.context import Context
 from nodes.workflow.case_retrieval import memory_of
 from retrieval import RememberedCase
 from wardround.config.experiment import Experiment
-from wardround.run.checkpoints import open_sqlite, serializer
+from wardround.run.checkpoints import open_sqlite
 from wardround.run.engines.work import Finish, work_through
 from wardround.run.one_case import Attempt, Outcome, run_case
 from wardround.run.postgres import open_postgres
@@ -22,7 +22,7 @@ async def run_here(
     """Run what is left of an experiment."""
     meter = await asyncio.to_thread(run_meter, experiment.limits.run, directory.traces)
     url = experiment.run.checkpoints
-    async with open_postgres(url, serializer()) if url else open_sqlite(directory.checkpoints) as checkpointer:
+    async with open_postgres(url) if url else open_sqlite(directory.checkpoints) as checkpointer:
         graph = TASKS[experiment.graph].compiled(checkpointer, context)
 
         in_order = context.grow == "in_order"

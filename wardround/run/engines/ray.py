@@ -14,7 +14,6 @@ from llm.limits import Limits
 from nodes.context import Context
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.selection import StoredItem
-from wardround.run.checkpoints import serializer
 from wardround.run.engines.work import Finish, RunCases, work_through
 from wardround.run.engines.worker import Worker, environment
 from wardround.run.engines.writer import Writer
@@ -133,7 +132,7 @@ class _Crew:
         except RayError as error:
             raise RunStoppedError(f"the run directory cannot be written: {_reason(error)}") from error
         url = self.experiment.run.checkpoints
-        async with open_postgres(url, serializer()) if url else nullcontext() as checkpointer:
+        async with open_postgres(url) if url else nullcontext() as checkpointer:
 
             async def run_one(attempt: Attempt, slot: int) -> Outcome:
                 return await self._run(directory, run, attempt, slot % len(self.workers))

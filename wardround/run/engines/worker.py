@@ -141,7 +141,7 @@ class Worker:
                 url = self._experiment.run.checkpoints
                 # Without a database they end with the process: a lost case runs again, with the answers in its trace.
                 in_memory = InMemorySaver(serde=serializer())
-                opened = open_postgres(url, serializer()) if url else nullcontext(in_memory)
+                opened = open_postgres(url) if url else nullcontext(in_memory)
                 checkpointer: Any = await self._open.enter_async_context(opened)
                 _send_before_saving(checkpointer, self._couriers)
                 self._graph = TASKS[self._experiment.graph].compiled(checkpointer, self._experiment.context)
