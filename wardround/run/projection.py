@@ -62,7 +62,8 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
             f"Time left: {timedelta(seconds=round(seconds))} at a concurrency of {concurrency}.",
         ]
         return _table(run, taken, left, experiment, notes)
-    spread = items[:: max(1, len(items) // SAMPLE)][:SAMPLE]
+    sample = min(SAMPLE, len(items))
+    spread = [items[place * len(items) // sample] for place in range(sample)]
     chosen = {"case_ids": [item.id for item in spread], "limit": None, "shuffle": None, "sufficient": False}
     trial = experiment.model_copy(
         update={

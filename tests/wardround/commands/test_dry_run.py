@@ -16,6 +16,10 @@ from llm.role import Role
 from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import call, graded, write_run
 from wardround.cli import app
+from wardround.config.experiment import Experiment
+from wardround.config.selection import select
+from wardround.run import projection
+from wardround.run.runner import run_experiment
 
 
 def invoke(*arguments: object) -> Result:
@@ -39,6 +43,23 @@ def test_a_dry_run_prices_each_role_without_a_request_a_key_or_a_file(tmp_path: 
     assert int(rows["dialogue_writer"][1].replace(",", "")) > 1000
     assert not server.requests and [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
     assert "lower bound" in told.stdout
+
+
+async def test_the_cases_of_a_rehearsal_are_spread_over_the_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rehearsed_ids: list[str] = []
+
+    async def seen(trial: Experiment, out: Path) -> dict[str, Any]:
+        rehearsed_ids.extend(trial.data.case_ids)
+        return await run_experiment(trial, out)
+
+    monkeypatch.setattr(projection, "SAMPLE", 3)
+    monkeypatch.setattr(projection, "run_experiment", seen)
+    experiment = Experiment.model_validate({"data": {"limit": 5}})
+    ids = [item.id for item in select(experiment.data).items]
+    await projection.project(experiment, tmp_path / "new")
+    assert rehearsed_ids == [ids[0], ids[1], ids[3]]
 
 
 @pytest.mark.slow
