@@ -89,7 +89,7 @@ class _Bar(Progress):
         case = event.get("case_id", ""), event.get("epoch", 0)
         match event["event"]:
             case "run_started":
-                self._done, self._total = event["done"], event["total"]
+                self._done, self._failed, self._total = event["done"], event["failed"], event["total"]
             case "case_started":
                 self._cases[case] = 0
             case "step_started" if case in self._cases:

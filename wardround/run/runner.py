@@ -82,7 +82,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
             if remembered is not None and left:
                 await asyncio.to_thread(_restore, context, directory, finished)
             recorder = _Recorder(directory, len(finished), len(finished) + len(left), on_result)
-            tell("run_started", directory=str(out), done=recorder.done, total=recorder.total)
+            failed = sum(not result.scored for result in directory.results())
+            tell("run_started", directory=str(out), done=recorder.done, failed=failed, total=recorder.total)
             stopped: RunStoppedError | None = None
             try:
                 await run_cases(directory, context, left, partial(recorder.record, stop=experiment.run.fail_on_error))

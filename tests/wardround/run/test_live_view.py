@@ -4,12 +4,14 @@ import io
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from llm.events import tell, telling_of
+from llm.events import tell, telling_of, watching
 from tests.support.fake_server import FakeServer
+from tests.support.recorded_runs import ENGLISH, graded, write_run
 from tests.support.runs import ended, short, spec
 from wardround.run.from_python import run_experiment
 from wardround.run.live_view import live_view
@@ -38,13 +40,31 @@ def test_on_a_terminal_there_is_a_bar_and_failures_are_told_with_their_reason() 
     assert "1 scored, 1 failed" in out.getvalue() and "2/2" in out.getvalue()
 
 
+def test_what_failed_before_a_resume_is_not_counted_as_scored() -> None:
+    out = io.StringIO()
+    with live_view(Console(file=out, force_terminal=True, width=120)):
+        tell("run_started", directory="x", done=3, failed=1, total=4)
+        ended("d", 4, 4)
+    assert "3 scored, 1 failed" in out.getvalue()
+
+
+def test_a_run_that_is_resumed_tells_how_many_of_its_cases_have_failed(tmp_path: Path) -> None:
+    kept = [graded(ENGLISH[0]), graded(ENGLISH[1], termination="unparseable_answer", scores={})]
+    asked: dict[str, Any] = {"graph": "one_step", "workflow": {"retrieval": False}, "data": {"case_ids": [*ENGLISH]}}
+    path = write_run(tmp_path / "run", kept, **asked)
+    told: list[dict[str, Any]] = []
+    with watching(told.append):
+        run_experiment(asked, path)
+    assert [(event["done"], event["failed"]) for event in told if event["event"] == "run_started"] == [(2, 1)]
+
+
 def test_the_bar_moves_within_a_case_and_names_the_stages_and_calls_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wardround.run.live_view._EVERY", -1.0)
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=120)
     with live_view(console) as bar:
         assert bar is not None
-        tell("run_started", directory="x", done=0, total=2)
+        tell("run_started", directory="x", done=0, failed=0, total=2)
         seen = []
         for case in ("a", "b"):
             with telling_of(case_id=case, epoch=0):
