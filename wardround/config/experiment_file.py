@@ -131,14 +131,13 @@ def read_experiment(
     overrides: Mapping[str, Any],
     models: Mapping[str, str] | None = None,
     plugins: Sequence[str] = (),
-    origin: str = COMMAND_LINE,
 ) -> Experiment:
     """Read the only run of an experiment file; see :func:`read_sweep`.
 
     Raises:
         ConfigurationError: as there, or the file sweeps over several runs.
     """
-    return only_run(read_sweep(file, overrides, models, plugins, origin), file)
+    return only_run(read_sweep(file, overrides, models, plugins), file)
 
 
 def only_run(sweep: Sweep, file: Path | None) -> Experiment:
@@ -241,11 +240,8 @@ def _command_line_settings(overrides: Mapping[str, Any], models: Mapping[str, st
     given: Settings = {place_of(key): (value, origin) for key, value in overrides.items() if key != "mixed"}
     given |= {("models", role): (spec, origin) for role, spec in models.items()}
     if hits := [place for place in given if place[0] in Sweeping.model_fields]:
-        other = (
-            "; --models ROLE=SPEC and --set judges.default=SPEC take precedence over it"
-            if hits[0][0] == "fixed"
-            else ""
-        )
+        beside = "; --models ROLE=SPEC and --set judges.default=SPEC take precedence over it"
+        other = beside if hits[0][0] == "fixed" else ""
         raise ConfigurationError(f"{origin}: {'.'.join(hits[0])}: can only be set in an experiment file{other}")
     return given
 

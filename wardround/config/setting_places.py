@@ -117,9 +117,8 @@ def _suggestion(place: Sequence[str], graph: str | None = None) -> str:
     own = [name for name in known_keys(section) if graph is None or name in CONTEXTS[graph].model_fields]
     if len(section) == 1 and not get_close_matches(key, own, 1, _SIMILARITY):
         for name in get_close_matches(key, sections, 1, _SIMILARITY):
-            return f"did you mean {name!r}, " + (
-                f"of [{sections[name]}]?" if sections[name] else "which is of no section?"
-            )
+            whose = f"of [{sections[name]}]" if sections[name] else "which is of no section"
+            return f"did you mean {name!r}, {whose}?"
     return nearest(key, own)
 
 
