@@ -8,7 +8,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -212,12 +212,10 @@ def _refused_parameter(error: Exception, without: Collection[str]) -> str | None
 
 def _fits(text: str, schema: Mapping[str, Any]) -> bool:
     """Whether a reply is an object with the required fields of the answer type, whatever they hold."""
-    try:
-        found = find_json(text)
-    except ValueError:
-        return False
     required = set(schema.get("required", ()))
-    return required <= set(unwrapped(found, required))
+    with suppress(ValueError):
+        return required <= set(unwrapped(find_json(text), required))
+    return False
 
 
 _known: dict[tuple[Any, ...], Forms] = {}

@@ -4,6 +4,7 @@ import logging
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,6 @@ def _check_prompt(place: str, file: Path, in_use: Sequence[str], builtin: Mappin
 
 def _given_to(prompt: Prompt, stage: str | None, language: str) -> frozenset[str]:
     """Return the variables of the overridden prompt; the prompt's own if it overrides none."""
-    with laid_over(None):
-        try:
-            return load_prompt(prompt.name, language, stage).variables
-        except PromptError:
-            return prompt.variables
+    with laid_over(None), suppress(PromptError):
+        return load_prompt(prompt.name, language, stage).variables
+    return prompt.variables

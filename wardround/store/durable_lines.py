@@ -113,11 +113,10 @@ def drop_cut_line(path: Path) -> None:
 
 
 def _is_record(line: bytes) -> bool:
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def append_sealed(path: Path, record: BaseModel) -> None:

@@ -129,8 +129,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _is_whole(checkpoint: Path) -> bool:
-    try:
+    with contextlib.suppress(OSError, ValueError):
         json.loads((checkpoint / "trainer_state.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return True
+        return True
+    return False
