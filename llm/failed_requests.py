@@ -60,7 +60,7 @@ def is_transient(error: BaseException) -> bool:
         return is_busy or is_passing(error) or is_of_the_moment(error) or is_filtered(error)
     if isinstance(error, EmptyReplyError) or is_of_a_closed_loop(error):
         return True
-    return bool(re.search("Timeout|Connection|TransportError", _kinds(error)))
+    return bool(re.search("Timeout|Connection|TransportError", kinds_of(error)))
 
 
 def is_of_a_closed_loop(error: BaseException) -> bool:
@@ -84,10 +84,10 @@ def _says(what: str, error: BaseException) -> bool:
 
 def is_time_out(error: BaseException) -> bool:
     """Whether a request timed out without any response."""
-    return status_of(error) is None and "Timeout" in _kinds(error)
+    return status_of(error) is None and "Timeout" in kinds_of(error)
 
 
-def _kinds(error: BaseException) -> str:
+def kinds_of(error: BaseException | None) -> str:
     """Return the names of an error's types; each integration has its own."""
     return " ".join(kind.__name__ for kind in type(error).__mro__)
 
@@ -141,7 +141,7 @@ def seems_away(error: BaseException) -> bool:
     """Whether a request failed as if the server were down, restarting, or unreachable behind a proxy."""
     if status_of(error) is not None:
         return status_of(error) in (503, 504) or is_passing(error)
-    return "Connection" in _kinds(error) and "Timeout" not in _kinds(error)
+    return "Connection" in kinds_of(error) and "Timeout" not in kinds_of(error)
 
 
 def is_passing(error: BaseException) -> bool:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from llm.failed_requests import kinds_of
 from retrieval import CaseMemoryError
 
 _log = logging.getLogger(__name__)
@@ -41,11 +42,7 @@ async def outlasting(work: Callable[[], Awaitable[T]], longest: float = _LONGEST
 def _is_away(error: BaseException) -> bool:
     """Whether a server could not be reached or is shutting down; an error that it answers with does not count."""
     if isinstance(error, CaseMemoryError):
-        return "TransportError" in _class_names(error.__cause__)
+        return "TransportError" in kinds_of(error.__cause__)
     state = getattr(error, "sqlstate", None)
-    postgres = type(error).__module__.startswith("psycopg") and "OperationalError" in _class_names(error)
+    postgres = type(error).__module__.startswith("psycopg") and "OperationalError" in kinds_of(error)
     return postgres and (state is None or state[:2] in ("08", "57"))
-
-
-def _class_names(error: BaseException | None) -> list[str]:
-    return [kind.__name__ for kind in type(error).__mro__]
