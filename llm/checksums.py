@@ -17,20 +17,25 @@ CHECKSUM = "checksum"
 Record = TypeVar("Record")
 
 
+def digest(content: bytes) -> str:
+    """Return the beginning of a SHA-256, 16 hexadecimal digits: enough to reveal a change."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
 def checksum(content: Mapping[str, Any]) -> str:
     """Return the checksum of the content as JSON keeps it, 16 hexadecimal digits."""
-    return _digest(_dump(content))
+    return digest(_dump(content).encode())
 
 
 def sealed(record: BaseModel) -> str:
     """Return the record as one line of JSON (without a line feed) that ends with its checksum."""
     try:
         text = _dump(record.model_dump(mode="json"), allow_nan=False)
-        digest = _digest(text)
+        end = digest(text.encode())
     except ValueError:  # a server's text may hold half a surrogate pair, its numbers NaN
         text = type(record).model_validate(whole(record.model_dump())).model_dump_json()
-        digest = checksum(json.loads(text))
-    return f'{text[:-1]},"{CHECKSUM}":"{digest}"}}'
+        end = checksum(json.loads(text))
+    return f'{text[:-1]},"{CHECKSUM}":"{end}"}}'
 
 
 def unsealed(text: str) -> str:
@@ -39,8 +44,8 @@ def unsealed(text: str) -> str:
     Raises:
         ValueError: it is not a JSON object, or was changed after it was written.
     """
-    body, mark, digest = text.rstrip("\n").rpartition(f',"{CHECKSUM}":"')
-    if mark and digest == f'{_digest(body + "}")}"}}':
+    body, mark, end = text.rstrip("\n").rpartition(f',"{CHECKSUM}":"')
+    if mark and end == f'{digest((body + "}").encode())}"}}':
         return body + "}"  # exactly as `sealed` wrote it
     try:
         content = json.loads(text.removeprefix("\ufeff"))  # a byte order mark that some editors add
@@ -51,7 +56,7 @@ def unsealed(text: str) -> str:
     if not isinstance(content, dict):
         raise ValueError("is not a JSON object")
     written, body = content.pop(CHECKSUM, None), _dump(content)
-    if written not in (None, _digest(body)):
+    if written not in (None, digest(body.encode())):
         raise ValueError("has changed since it was written: its checksum does not match")
     return body
 
@@ -71,7 +76,3 @@ def read_sealed(text: str, kind: TypeAdapter[Record]) -> Record:
 
 def _dump(content: Mapping[str, Any], *, allow_nan: bool = True) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=allow_nan, separators=(",", ":"))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

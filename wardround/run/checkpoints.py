@@ -1,7 +1,6 @@
 """Checkpoints of finished and interrupted cases; steps lost in a kill are answered again from the trace."""
 
 import errno
-import hashlib
 import logging
 import os
 import sqlite3
@@ -23,6 +22,7 @@ from pydantic import BaseModel
 from cases.registry import GivenError
 from graphs.state_graph import Graph
 from graphs.subgraphs import STEP_LIMIT
+from llm.checksums import digest
 from llm.masking import masked
 from llm.tracing import tracers
 from nodes.context import Context
@@ -53,11 +53,11 @@ class _Sealing(JsonPlusSerializer):
         if isinstance(obj, BaseException):  # LangGraph keeps its text alone, too
             obj = masked(repr(obj))
         kind, data = super().dumps_typed(obj)
-        return f"{kind}:{_checksum(data)}", data
+        return f"{kind}:{digest(data)}", data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         kind, _, written = data[0].partition(":")
-        if written and written != _checksum(data[1]):
+        if written and written != digest(data[1]):
             raise DamagedCheckpointError("a checkpoint is damaged: its checksum differs")
         return super().loads_typed((kind, data[1]))
 
@@ -90,10 +90,6 @@ class _Saver(AsyncSqliteSaver):
         """Save what a task has written."""
         self._without.discard(config["configurable"]["thread_id"])
         await super().aput_writes(config, writes, task_id, task_path)
-
-
-def _checksum(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def serializer() -> JsonPlusSerializer:
@@ -206,7 +202,7 @@ def damaged_threads(path: Path) -> set[str]:
             value = "checkpoint" if table == "checkpoints" else "value"
             for thread, kind, data in database.execute(f"SELECT thread_id, type, {value} FROM {table}"):
                 written = str(kind).partition(":")[2]
-                if written and (not isinstance(data, bytes) or written != _checksum(data)):
+                if written and (not isinstance(data, bytes) or written != digest(data)):
                     found.add(thread)
     return found
 

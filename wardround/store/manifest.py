@@ -11,7 +11,7 @@ from typing import Any
 
 from cases.readable import unpiped
 from llm.build import without_seed
-from llm.checksums import CHECKSUM, checksum, unsealed
+from llm.checksums import CHECKSUM, checksum, digest, unsealed
 from llm.model_folders import fingerprint
 from llm.prices import price_source
 from wardround.config.experiment import ConfigurationError, Experiment
@@ -55,7 +55,7 @@ def manifest_of(
         "memory": None,
         **({"weights": weights} if weights else {}),
         **(beside or {}),
-        "prompts": {**prompt_hashes(), **({"workflow.example": _hash_of(Path(example))} if example else {})},
+        "prompts": {**prompt_hashes(), **({"workflow.example": digest(Path(example).read_bytes())} if example else {})},
         "plugins": record_plugins(experiment.known_names),
         "prices": price_source(),
         "seed": experiment.seed,
@@ -206,18 +206,14 @@ def mend_manifest(root: Path, *, mend: bool = True) -> list[str]:
 
 def _fingerprint(items: Sequence[StoredItem]) -> str:
     """Return a hash of the cases and their pictures."""
-    digest = hashlib.sha256()
+    content = hashlib.sha256()
     for at, item in enumerate(items):
-        digest.update((b"\n" if at else b"") + item.json)
+        content.update((b"\n" if at else b"") + item.json)
     for picture in (picture for item in items for picture in item.pictures):
-        digest.update(hashlib.sha256(picture.read_bytes()).digest())
-    return digest.hexdigest()[:32]
+        content.update(hashlib.sha256(picture.read_bytes()).digest())
+    return content.hexdigest()[:32]
 
 
 def prompt_hashes() -> dict[str, str]:
     """Return a hash of every prompt file in use, by its path under ``prompts/``."""
-    return {name: _hash_of(path) for name, path in sorted(prompts_in_use().items())}
-
-
-def _hash_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return {name: digest(path.read_bytes()) for name, path in sorted(prompts_in_use().items())}
