@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from http import HTTPStatus
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,12 +143,8 @@ class BatchTransport(httpx2.AsyncBaseTransport):
         self._timer = asyncio.get_running_loop().call_later(seconds, self._start)
 
     def _start(self) -> None:
-        size = taken = 0
-        for _, body, _ in self._waiting[:_MAX_QUESTIONS]:
-            size += len(body)
-            if taken and size > _BYTES:
-                break
-            taken += 1
+        sizes = accumulate(len(body) for _, body, _ in self._waiting[:_MAX_QUESTIONS])
+        taken = max(1, sum(size <= _BYTES for size in sizes))
         batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
         if self._waiting:
             self._schedule(0.0)
