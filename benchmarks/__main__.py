@@ -100,21 +100,15 @@ def offline(folder: Path, cases: int) -> list[Figure]:
     resume_seconds = on_processor(lambda: asyncio.run(run_experiment(experiment, folder / "run")))
     parse_seconds = on_processor(lambda: [json.loads(line) for line in (folder / "run" / "results.jsonl").open()])
     report_seconds = on_processor(lambda: report_page(find_run(folder / "run")))
+    for_a_thousand, added = 1000 * report_seconds / number, memory[1] - memory[0]
     trace_bytes = sum(file.stat().st_size for file in (folder / "run" / "traces").iterdir())
     return [
         Figure("cases for a second on a processor, offline", "nothing", number / run_seconds, "at least 20"),
         Figure("resume of a finished run", "json.loads of its results", resume_seconds / parse_seconds, "none"),
         Figure("report of the run", "the run", report_seconds / run_seconds, "none"),
-        Figure(
-            "report, seconds on a processor for 1,000 cases", "nothing", 1000 * report_seconds / number, "at most 20"
-        ),
+        Figure("report, seconds on a processor for 1,000 cases", "nothing", for_a_thousand, "at most 20"),
         Figure("MB of trace for a case", "nothing", trace_bytes / number / 1e6, "at most 0.1"),
-        Figure(
-            "MiB of memory that the second half of the cases adds",
-            "nothing",
-            memory[1] - memory[0],
-            "at most 50 of 12,163 cases",
-        ),
+        Figure("MiB of memory that the second half of the cases adds", "nothing", added, "at most 50 of 12,163 cases"),
     ]
 
 

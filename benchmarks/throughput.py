@@ -53,10 +53,10 @@ def run(cases: Path, url: str, out: Path, in_flight: int) -> Took:
         "name": "throughput",
         "models": {"default": f"openai:fake-model@{url}"},
         "workflow": {"retrieval": False},
+        "run": {"concurrency": in_flight, "max_connections": in_flight},
     }
-    concurrency = {"concurrency": in_flight, "max_connections": in_flight}
-    warm_up = Experiment.model_validate({**settings, "data": {"cases": str(cases), "limit": 3}, "run": concurrency})
-    all_cases = Experiment.model_validate({**settings, "data": {"cases": str(cases)}, "run": concurrency})
+    warm_up = Experiment.model_validate({**settings, "data": {"cases": str(cases), "limit": 3}})
+    all_cases = Experiment.model_validate({**settings, "data": {"cases": str(cases)}})
     asyncio.run(run_experiment(warm_up, out.with_name(f"{out.name}-warm")))
     with measured() as took:
         asyncio.run(run_experiment(all_cases, out))
