@@ -108,10 +108,8 @@ def read_sweep(
     blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
     _check_specs({origin: models, f"{file}: fixed": fixed}, blocks)
     settings = _run_settings(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
-    runs = {
-        name: _validate(run_settings, file)
-        for name, run_settings in _with_fixed(settings, sweeping.fixed, file).items()
-    }
+    with_fixed = _with_fixed(settings, sweeping.fixed, file)
+    runs = {name: _validate(run_settings, file) for name, run_settings in with_fixed.items()}
     check_distinct(runs, str(file))
     _check_blocks_used(base, {*fixed.values()}.union(*map(given_models, (base, *settings.values()))), file)
     if sweeping.tables and not overrides.get("mixed", sweeping.mixed):
@@ -383,11 +381,10 @@ def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Pa
     """Add the fixed models to each run that uses models; a model goes only to runs that ask its role."""
     if not fixed and len(runs) == 1 and not any(("models", PATIENT) in run_settings for run_settings in runs.values()):
         return dict(runs)
-    without_models = {
-        name: {at: setting for at, setting in run_settings.items() if at[0] not in MODEL_MAPS}
+    unfixed_runs = {
+        name: _validate({at: setting for at, setting in run_settings.items() if at[0] not in MODEL_MAPS}, file)
         for name, run_settings in runs.items()
     }
-    unfixed_runs = {name: _validate(run_settings, file) for name, run_settings in without_models.items()}
     asked = {name: {*keys_of(run), *judging_roles()} for name, run in unfixed_runs.items()}
     asked_by_any = set().union(*asked.values())
     of_file: Settings = {
@@ -401,7 +398,7 @@ def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Pa
         chosen_models = {
             at: setting
             for at, setting in _with_patient_roles(run_settings, patient_roles).items()
-            if at[0] != "models" or {at[-1]} & keys or at[-1] not in asked_by_any
+            if at[0] != "models" or at[-1] in keys or at[-1] not in asked_by_any
         }
         if any(value != OFFLINE for (section, *_), (value, _) in chosen_models.items() if section == "models"):
             fixed_models = _with_patient_roles(of_file, patient_roles)
