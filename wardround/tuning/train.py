@@ -121,13 +121,7 @@ def train(
 
 
 def trainer_of(
-    model: Any,
-    tokenizer: Any,
-    examples: list[Example],
-    tuning: Tuning,
-    checkpoints: Path,
-    save_every: int = 100,
-    keep: int = 2,
+    model: Any, tokenizer: Any, examples: list[Example], tuning: Tuning, checkpoints: Path, save_every: int, keep: int
 ) -> SFTTrainer:
     """Return TRL's trainer of an adapted model for examples that are already tokens and labels."""
     arguments = SFTConfig(

@@ -27,7 +27,7 @@ def trainer(base: Path, folder: Path, method: Any, **options: Any) -> tuple[Any,
     tokenizer: Any = AutoTokenizer.from_pretrained(base)
     tuning = smoke_tuning(base, method).model_copy(update={"accumulate": 1, "batch": 2, **options})
     examples, _ = examples_of(smoke_dialogues(), tokenizer, tuning.source, tuning.target, tuning.example)
-    return trainer_of(load_adapted(tuning), tokenizer, examples, tuning, folder), examples
+    return trainer_of(load_adapted(tuning), tokenizer, examples, tuning, folder, 100, 2), examples
 
 
 def read_apart(batch: dict[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
