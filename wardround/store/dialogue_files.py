@@ -101,12 +101,12 @@ class DialogueFiles:
     def add(self, result: Result) -> Dialogue | Failure:
         """Append the outcome of a note; the first call writes all earlier outcomes too."""
         outcome = outcome_of(result)
-        if not self._rewritten:
+        if self._rewritten:
+            with writing(self.output):
+                append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome.model_dump_json())
+        else:
             self.write(finished=False)
             self._rewritten = True
-            return outcome
-        with writing(self.output):
-            append_line(self.output if isinstance(outcome, Dialogue) else self.failed, outcome.model_dump_json())
         return outcome
 
     def write(self, *, finished: bool = True) -> DataSheet:
