@@ -57,14 +57,7 @@ async def open_cluster(
         try:
             crew.workers = [await crew.take_up(idle) for _ in range(size)]
             await _check_workers(crew, items, experiment.known_names)
-
-            async def run_cases(
-                directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish
-            ) -> None:
-                if left:
-                    await crew.run(directory, context.run, left, finish)
-
-            yield run_cases
+            yield crew.run
         finally:
             await crew.dismiss()
 
@@ -122,10 +115,12 @@ class _Crew:
                 _idle.append(worker)
         self._ray.kill(self.writer)
 
-    async def run(self, directory: RunDirectory, run: str, left: Sequence[Attempt], finish: Finish) -> None:
+    async def run(self, directory: RunDirectory, context: Context, left: Sequence[Attempt], finish: Finish) -> None:
         """Run what is left of the experiment; results are recorded as they arrive."""
         from ray.exceptions import RayError
 
+        if not left:
+            return
         limits = self.experiment.limits.run
         try:
             await self.writer.open.remote(directory.traces.resolve(), None if limits == Limits() else limits)
@@ -135,10 +130,10 @@ class _Crew:
         async with open_postgres(url) if url else nullcontext() as checkpointer:
 
             async def run_one(attempt: Attempt, slot: int) -> Outcome:
-                return await self._run(directory, run, attempt, slot % len(self.workers))
+                return await self._run(directory, context.run, attempt, slot % len(self.workers))
 
             self._running = True
-            await work_through(left, self.experiment.run.concurrency, run_one, finish, checkpointer, run)
+            await work_through(left, self.experiment.run.concurrency, run_one, finish, checkpointer, context.run)
             self._running = False
 
     async def _run(self, directory: RunDirectory, run: str, attempt: Attempt, place: int) -> Outcome:
