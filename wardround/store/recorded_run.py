@@ -271,18 +271,14 @@ def find_runs(paths: Sequence[Path]) -> list[RecordedRun]:
         ConfigurationError: a directory holds no run, or its manifest cannot be read.
     """
     directories = [directory for path in paths for directory in _run_directories(path)]
-    places: dict[str, set[Path]] = {}
-    for directory in directories:
-        places.setdefault(directory.resolve().name, set()).add(directory.resolve())
+    places = {directory.resolve() for directory in directories}
     return [_open(directory, _name_of(directory.resolve(), places)) for directory in directories]
 
 
-def _name_of(directory: Path, places: Mapping[str, Collection[Path]]) -> str:
+def _name_of(directory: Path, places: Collection[Path]) -> str:
     """Return a directory's name; if others have it too, with the folders in which it differs from them."""
-    same_name = places[directory.name]
-    if len(same_name) == 1:
-        return directory.name
-    return directory.relative_to(os.path.commonpath([each.parent for each in same_name])).as_posix()
+    parents = [place.parent for place in places if place.name == directory.name]
+    return directory.relative_to(os.path.commonpath(parents)).as_posix()
 
 
 def find_run(path: Path) -> RecordedRun:
