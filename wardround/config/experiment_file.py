@@ -182,10 +182,8 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
     _resolve_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
     extended = values.get("extends")
-    if extended is None:
-        return own
     if not isinstance(extended, str):
-        return own  # refused later, with the other faults of the sweep
+        return own  # what else is given is refused later, with the other faults of the sweep
     if file.resolve() in seen:
         raise ConfigurationError(f"{file}: extends: these files extend each other in a circle; remove one `extends`")
     shipped = library_files().get(extended.removesuffix(".toml"))
