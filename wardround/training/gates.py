@@ -9,6 +9,8 @@ five-fold cross-validation, so that nearly all real dialogues pass.
 import argparse
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +71,10 @@ def mts_dialogues(path: Path) -> list[Dialogue]:
     """Return the dialogues of MTS-Dialog; consecutive lines of one speaker become one turn."""
     found = []
     for note, (_, row) in zip(read_notes(path), read_sheet(path, ("dialogue",))[1], strict=True):
-        messages: list[Message] = []
-        for line in row["dialogue"].splitlines():
-            who, _, text = line.partition(":")
-            role = PHYSICIAN if who.strip() == "Doctor" else PATIENT
-            if text.strip() and messages and messages[-1].role == role:
-                messages[-1] = Message(role=role, content=f"{messages[-1].content} {text.strip()}")
-            elif text.strip():
-                messages.append(Message(role=role, content=text.strip()))
+        said = (line.partition(":") for line in row["dialogue"].splitlines())
+        spoken = [(PHYSICIAN if who.strip() == "Doctor" else PATIENT, text.strip()) for who, _, text in said]
+        turns = groupby((each for each in spoken if each[1]), key=itemgetter(0))
+        messages = [Message(role=role, content=" ".join(text for _, text in own)) for role, own in turns]
         found.append(Dialogue(id=note.id, messages=messages, note=note.text))
     return found
 
