@@ -3,7 +3,6 @@
 import random
 import re
 import zlib
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cases.case import Case, Split
+from cases.grouping import grouped
 from cases.vocabulary import normalise
 
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -42,10 +42,8 @@ def split_cases(cases: Sequence[Case], ratio: str = "7:1:2", seed: int = 0) -> l
         ValueError: the ratio is invalid.
     """
     shares = parse_ratio(ratio)
-    by_department: dict[str, list[list[int]]] = defaultdict(list)
-    for group in duplicates(cases):
-        first = cases[group[0]]
-        by_department[f"{first.key.department or ''}/{first.language}"].append(group)
+    firsts = ((cases[group[0]], group) for group in duplicates(cases))
+    by_department = grouped((f"{first.key.department or ''}/{first.language}", group) for first, group in firsts)
     chance = random.Random(seed)
     assigned: dict[int, Split] = {}
     sizes = dict.fromkeys(shares, 0)
@@ -77,10 +75,8 @@ def duplicates(cases: Sequence[Case]) -> list[list[int]]:
         if both >= _MIN_SIMILARITY * (len(shingles[one]) + len(shingles[other]) - both):
             alike.append((one, other))
     links = coo_array((np.ones(len(alike)), np.array(alike).T), shape=(len(cases), len(cases)))
-    groups: dict[int, list[int]] = defaultdict(list)
-    for place, group in enumerate(connected_components(links, directed=False)[1]):
-        groups[group].append(place)
-    return list(groups.values())
+    groups = connected_components(links, directed=False)[1]
+    return list(grouped((group, place) for place, group in enumerate(groups)).values())
 
 
 def _shingles(case: Case) -> NDArray[np.uint32]:

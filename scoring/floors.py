@@ -10,6 +10,7 @@ from statistics import mean, median
 from typing import Any, Literal
 
 from cases import AnswerKey, Case
+from cases.grouping import grouped
 from cases.text.prose import paragraph
 from cases.text.record_sentences import facts_of
 from cases.text.statements import statements
@@ -90,10 +91,7 @@ def dialogues_of_floors(
 
 def _by_language(cases: Sequence[Case]) -> list[list[int]]:
     """Return the places of the cases of each language."""
-    groups: dict[str, list[int]] = {}
-    for place, case in enumerate(cases):
-        groups.setdefault(case.language, []).append(place)
-    return list(groups.values())
+    return list(grouped((case.language, place) for place, case in enumerate(cases)).values())
 
 
 def _exchanged_within(groups: Iterable[Sequence[int]]) -> dict[int, int]:

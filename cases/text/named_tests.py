@@ -2,11 +2,11 @@
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from cases.grouping import grouped
 from cases.text.examined_parts import examined_parts, parts_of_the_body, told_as
 from cases.text.words import language_of, rules_of
 from cases.vocabulary import (
@@ -204,10 +204,7 @@ def _names() -> tuple[NamedTest, ...]:
 @cache
 def _by_beginning() -> Mapping[str, list[tuple[int, NamedTest]]]:
     """Return the numbered names by their first two characters."""
-    found = defaultdict[str, list[tuple[int, NamedTest]]](list)
-    for numbered in enumerate(_names()):
-        found[numbered[1].spelling[:2]].append(numbered)
-    return found
+    return grouped((name.spelling[:2], (number, name)) for number, name in enumerate(_names()))
 
 
 @cache

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from cases.grouping import grouped
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.aie.metrics import coverage, data_set_language, diagnosis_is_right
@@ -30,15 +31,11 @@ class LengthScores(NamedTuple):
 
 def action_shares(transcripts: Iterable[AieTranscript]) -> list[TurnShares]:
     """Return the share of each action at each turn of dialogues that name any, the opening first (AIE, figure 6c)."""
-    by_turn: dict[int, Counter[str]] = {}
-    for transcript in transcripts:
-        if transcript.untracked:
-            continue
-        for number, turn in enumerate(transcript.history, 1):
-            by_turn.setdefault(number, Counter())[turn.state] += 1
+    tracked = (transcript for transcript in transcripts if not transcript.untracked)
+    by_turn = grouped((number, turn.state) for one in tracked for number, turn in enumerate(one.history, 1))
     return [
-        TurnShares(number, counts.total(), {action: count / counts.total() for action, count in counts.items()})
-        for number, counts in by_turn.items()
+        TurnShares(number, len(states), {action: count / len(states) for action, count in Counter(states).items()})
+        for number, states in by_turn.items()
     ]
 
 
@@ -46,9 +43,7 @@ def by_length(transcripts: Sequence[AieTranscript], definition: Definition = "so
     """Return coverage and diagnosis by number of turns (AIE, figure 6d); no diagnosis if none was asked for."""
     asked = any(transcript.diagnosis for transcript in transcripts)
     language = data_set_language(transcripts)
-    groups: dict[int, list[AieTranscript]] = {}
-    for transcript in transcripts:
-        groups.setdefault(len(transcript.history), []).append(transcript)
+    groups = grouped((len(transcript.history), transcript) for transcript in transcripts)
     return [
         LengthScores(
             turns,

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from cases.grouping import grouped
 from cases.text.words import language_of
 from cases.vocabulary import USUAL_SIGNS, data_file
 from scoring.aie.transcripts import SimulatorTest, each_test
@@ -201,11 +202,8 @@ def keyword_precision(tests: Iterable[SimulatorTest]) -> dict[str, list[Sample]]
 
 def confusion(tests: Iterable[SimulatorTest]) -> dict[str, Counter[str]]:
     """Count how often each action (as assigned by people) was tracked as which (AIE, figure 3c)."""
-    matrix: dict[str, Counter[str]] = {}
-    for reply in replies(tests):
-        if reply.tracked is not None:
-            matrix.setdefault(reply.action, Counter())[reply.tracked] += 1
-    return matrix
+    tracked = grouped((reply.action, reply.tracked) for reply in replies(tests) if reply.tracked is not None)
+    return {action: Counter(found) for action, found in tracked.items()}
 
 
 def beside_people(

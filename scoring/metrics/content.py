@@ -1,11 +1,11 @@
 """The content of a text: its clauses and their words under one name each, with polarity and side."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from cases.grouping import grouped
 from cases.text.numbers import in_digits
 from cases.text.statements import Mention, clause_texts, clauses, statements
 from cases.text.words import stem
@@ -29,10 +29,7 @@ class Window(tuple[Mention, ...]):
     @cached_property
     def by_root(self) -> Mapping[str, list[Mention]]:
         """The words by their first letters, which are those of all forms of an English word."""
-        found = defaultdict[str, list[Mention]](list)
-        for each in self:
-            found[each.word[:ROOT]].append(each)
-        return found
+        return grouped((each.word[:ROOT], each) for each in self)
 
     def near(self, word: str) -> list[Mention]:
         """Return the few words to which one may be alike: with the same beginning, or shared characters."""

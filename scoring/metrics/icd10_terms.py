@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from cases.grouping import grouped
 from cases.readable import state_of
 from cases.sheets import TOO_LONG, SheetError, is_too_long, sheet_rows
 from cases.text.disease_names import other_names
@@ -199,10 +200,7 @@ class TermList:
 def _postings(keys_of_rows: Iterable[Iterable[Key]]) -> "dict[Key, Rows]":
     import numpy as np
 
-    rows: dict[Key, list[int]] = defaultdict(list)
-    for row, keys in enumerate(keys_of_rows):
-        for key in keys:
-            rows[key].append(row)
+    rows = grouped((key, row) for row, keys in enumerate(keys_of_rows) for key in keys)
     return {key: np.array(places, np.int32) for key, places in rows.items()}
 
 

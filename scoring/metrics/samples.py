@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from cases.grouping import grouped
 from cases.validation import InputError
 from scoring.metrics.statistics import Ends, Estimate, estimate
 
@@ -66,20 +67,12 @@ def over_cases(values: Iterable[tuple[Hashable, float | None]], ends: Ends | Non
 
 def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:
     """Group values by case, over its epochs."""
-    return by_dialogue(Sample(case_of(dialogue), value) for dialogue, value in values)
+    return grouped((case_of(dialogue), value) for dialogue, value in values)
 
 
 def case_means(values: Iterable[Sample]) -> dict[str, float]:
     """Return the mean of each case's values, over its epochs."""
     return {case: sum(found) / len(found) for case, found in by_case(values).items()}
-
-
-def by_dialogue(values: Iterable[Sample]) -> dict[str, list[float]]:
-    """Group values by dialogue: each epoch of a case is one."""
-    found: dict[str, list[float]] = {}
-    for dialogue, value in values:
-        found.setdefault(dialogue, []).append(value)
-    return found
 
 
 def known(values: Iterable[tuple[str, float | None]], scale: float = 1) -> list[Sample]:

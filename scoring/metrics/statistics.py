@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
+from cases.grouping import grouped
 from cases.strict import Strict
 
 if TYPE_CHECKING:
@@ -124,10 +125,11 @@ def estimate_columns(
     present = [name for name, scored in known.items() if scored]
     if not present:
         return ColumnEstimates(found, Estimate(n=0))
-    added: dict[Hashable, list[float]] = {}
-    for name in present:
-        for case, pull in _pulls([value for value, _ in known[name]], [case for _, case in known[name]]).items():
-            added.setdefault(case, []).append(pull)
+    added = grouped(
+        pull
+        for name in present
+        for pull in _pulls([value for value, _ in known[name]], [case for _, case in known[name]]).items()
+    )
     mean = math.fsum(found[name].mean or 0.0 for name in present) / len(present)
     pulls = {case: math.fsum(parts) / len(present) for case, parts in added.items()}
     own = [fmean(values) for row in rows if (values := [value for value in row if value is not None])]
@@ -148,9 +150,7 @@ def _pulls(values: Sequence[float], cases: Sequence[Hashable]) -> dict[Hashable,
     mean = fmean(values)
     if len(set(cases)) == len(cases):
         return {case: (value - mean) / len(values) for value, case in zip(values, cases, strict=True)}
-    residuals: dict[Hashable, list[float]] = {}
-    for value, case in zip(values, cases, strict=True):
-        residuals.setdefault(case, []).append(value - mean)
+    residuals = grouped((case, value - mean) for value, case in zip(values, cases, strict=True))
     return {case: math.fsum(found) / len(values) for case, found in residuals.items()}
 
 

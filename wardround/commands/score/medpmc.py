@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from typer import Option
 
+from cases.grouping import grouped
 from cases.text.words import language_of
 from llm import Role
 from scoring.asking import ask_each
@@ -18,7 +19,7 @@ from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, score_
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import PERCENT, Sample, Samples, by_dialogue, case_of, estimates, known, mean
+from scoring.metrics.samples import PERCENT, Sample, Samples, case_of, estimates, known, mean
 from scoring.metrics.statistics import Ends, Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.exit_codes import refuse
@@ -199,7 +200,7 @@ def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *,
         return Estimate(n=0)
     values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may occur several times
     for name in columns:
-        for case, found in by_dialogue(samples[name]).items():
+        for case, found in grouped(samples[name]).items():
             for index, value in enumerate(found):
                 values.setdefault((case, index), {})[name] = value
     rows = {name: [row.get(name) for row in values.values()] for name in columns}
