@@ -66,10 +66,30 @@ class PairView:
     second: Consultation
 
 
+class DoctorPreferences(Strict):
+    """As a doctor sees it."""
+
+    inquiry: Preference
+    logic: Preference
+    diagnosis: Preference
+    patient: Preference
+    total: Preference
+
+
+class PatientPreferences(Strict):
+    """As a patient sees it."""
+
+    effective: Preference
+    clear: Preference
+    understand: Preference
+    empathy: Preference
+    total: Preference
+
+
 _Measure = Callable[[Consultation], float]
 
 
-def doctor_rule(view: PairView) -> dict[str, Preference]:
+def doctor_rule(view: PairView) -> DoctorPreferences:
     """Prefer the higher value of each aspect.
 
     Inquiry: how much of the record the patient's replies state; logic: similarity of their order to the record's;
@@ -84,10 +104,10 @@ def doctor_rule(view: PairView) -> dict[str, Preference]:
         "diagnosis": lambda side: name_agreement(side.diagnosis, view.answer),
         "patient": _kindness,
     }
-    return _preferences(view, aspects)
+    return DoctorPreferences(**_preferences(view, aspects))
 
 
-def patient_rule(view: PairView) -> dict[str, Preference]:
+def patient_rule(view: PairView) -> PatientPreferences:
     """Prefer the higher value of each aspect.
 
     Effective: turns of advice; clear: share of brief turns without jargon; understand: share of turns with questions;
@@ -99,7 +119,7 @@ def patient_rule(view: PairView) -> dict[str, Preference]:
         "understand": lambda side: share("?" in turn.doctor or "？" in turn.doctor for turn in side.turns),
         "empathy": _kindness,
     }
-    return _preferences(view, aspects)
+    return PatientPreferences(**_preferences(view, aspects))
 
 
 def _preferences(view: PairView, aspects: Mapping[str, _Measure]) -> dict[str, Preference]:
@@ -129,44 +149,10 @@ def _is_clear(turn: AieTurn) -> bool:
     return 0 < len(words(turn.doctor)) <= _BRIEF and not jargon_in(turn.doctor, language_of(turn.doctor))
 
 
-Outcome = Literal["one", "other", "tie"]
-
-
-class DoctorPreferences(Strict):
-    """As a doctor sees it."""
-
-    inquiry: Preference
-    logic: Preference
-    diagnosis: Preference
-    patient: Preference
-    total: Preference
-
-
-class PatientPreferences(Strict):
-    """As a patient sees it."""
-
-    effective: Preference
-    clear: Preference
-    understand: Preference
-    empathy: Preference
-    total: Preference
-
-
-doctor_view = Role(
-    "doctor_view_judge",
-    "evaluation",
-    "judges/doctor_view",
-    DoctorPreferences,
-    offline=lambda view: DoctorPreferences(**doctor_rule(view)),
-)
-patient_view = Role(
-    "patient_view_judge",
-    "evaluation",
-    "judges/patient_view",
-    PatientPreferences,
-    offline=lambda view: PatientPreferences(**patient_rule(view)),
-)
+doctor_view = Role("doctor_view_judge", "evaluation", "judges/doctor_view", DoctorPreferences, offline=doctor_rule)
+patient_view = Role("patient_view_judge", "evaluation", "judges/patient_view", PatientPreferences, offline=patient_rule)
 View = Literal["doctor", "patient"]
+Outcome = Literal["one", "other", "tie"]
 ROLES: dict[View, str] = {"doctor": doctor_view.name, "patient": patient_view.name}  # names in the model map
 ASPECTS: dict[View, tuple[str, ...]] = {
     "doctor": tuple(DoctorPreferences.model_fields),
@@ -213,24 +199,20 @@ async def compare(
     Only the doctor's view sees the record and the right diagnosis. ``once``: in one order only, drawn from the two
     texts, as published.
     """
-    longer: Outcome = "tie"
-    if len(one.text) != len(other.text):
-        longer = "one" if len(one.text) > len(other.text) else "other"
+    longer = _STRAIGHT[_higher(len(one.text), len(other.text))]
     role: Role[Any] = doctor_view if view == "doctor" else patient_view
-    answers: dict[str, dict[str, Preference]] = {"straight": {}, "swapped": {}}
     orders = {"straight": (one, other), "swapped": (other, one)}
-    texts = sorted((one.text, other.text))  # whichever of them is called one, the same is shown first
-    drawn = "straight" if Random("\n".join(texts)).choice(texts) == one.text else "swapped"
-    for order, (first, second) in orders.items():
-        if once and order != drawn:
-            continue
-        shown = PairView(record, answer, first, second)
-        where = "/".join(filter(None, (place, order)))
+    if once:
+        texts = sorted((one.text, other.text))  # whichever of them is called one, the same is shown first
+        del orders["swapped" if Random("\n".join(texts)).choice(texts) == one.text else "straight"]
+    answers: dict[str, dict[str, Preference]] = {}
+    for order, shown in orders.items():
+        view_of_pair, where = PairView(record, answer, *shown), "/".join(filter(None, (place, order)))
         try:
-            answers[order] = (await ask(role, shown, settings, language=language, place=where)).model_dump()
+            answers[order] = (await ask(role, view_of_pair, settings, language=language, place=where)).model_dump()
         except UNANSWERED as error:
             return Duel({}, {}, longer, f"{error.reason}: {error}")
-    return Duel(answers["straight"], answers["swapped"], longer)
+    return Duel(answers.get("straight", {}), answers.get("swapped", {}), longer)
 
 
 class Tally(NamedTuple):

@@ -238,7 +238,7 @@ def test_the_better_consultation_is_preferred_as_a_doctor_sees_it(part: str, lan
 
         def total(one: str, other: str, case: Any = case, given: Any = given) -> str:
             record = case["told"] + "\n" + case["found"]
-            return str(doctor_rule(PairView(record, case["diagnosis"], given[one], given[other]))["total"])
+            return str(doctor_rule(PairView(record, case["diagnosis"], given[one], given[other])).total)
 
         for better in ("copied", "paraphrase"):
             assert {total(better, worse) for worse in (*WRONG, "empty")} == {"first"}, case
@@ -246,4 +246,4 @@ def test_the_better_consultation_is_preferred_as_a_doctor_sees_it(part: str, lan
         if part == "development":
             assert total("paraphrase", "partial") != "second"
         asked = patient_rule(PairView("", "", given["partial"], given["empty"]))
-        assert asked["total"] == "first", "who is told nothing prefers nobody who says nothing"
+        assert asked.total == "first", "who is told nothing prefers nobody who says nothing"
