@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from scoring.aie.metrics import METRICS
-from scoring.metrics.samples import Sample, case_means, case_of
+from scoring.metrics.samples import Sample, Samples, case_means, case_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Rater = Literal["people", "majority", "judge"]
+Method = Literal["pearson", "spearman"]
+Item = tuple[str, str, str, int]  # a pair (sorted by name), a case and an epoch
+Column = dict[tuple[str, ...], float]  # by pair (sorted by name) and case
+Columns = Mapping[str, Mapping[tuple[str, ...], float]]
 AUTOMATIC = tuple(name for name in METRICS if not name.startswith("AVG_"))
 _RESAMPLES, _SEED = 200, 20_240_607
 
@@ -39,9 +43,9 @@ def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sampl
     return found
 
 
-def votes(verdicts: Iterable[Verdict]) -> dict[str, dict[tuple[str, str, str, int], dict[str, int]]]:
+def votes(verdicts: Iterable[Verdict]) -> dict[str, dict[Item, dict[str, int]]]:
     """Return each rater's outcomes, by aspect and by pair (sorted by name) and case (of epoch 1)."""
-    by_aspect: dict[str, dict[tuple[str, str, str, int], dict[str, int]]] = {}
+    by_aspect: dict[str, dict[Item, dict[str, int]]] = {}
     for verdict, (one, other), outcomes in _sorted_by_name(verdicts):
         for aspect, outcome in outcomes.items():
             by_aspect.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})[verdict.rater] = outcome
@@ -58,7 +62,7 @@ def _sorted_by_name(verdicts: Iterable[Verdict]) -> Iterator[tuple[Verdict, tupl
 
 def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the majority outcome of each pair and case; a tie if no outcome leads."""
-    outcomes: dict[tuple[str, str, str, int], dict[str, int]] = {}
+    outcomes: dict[Item, dict[str, int]] = {}
     for aspect, by_item in votes(verdicts).items():
         for item, given in by_item.items():
             leading = Counter(given.values()).most_common(2)
@@ -68,7 +72,7 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [Verdict(case, one, other, found, view) for (one, other, case, _), found in outcomes.items()]
 
 
-def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, dict[tuple[str, ...], float]]:
+def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, Column]:
     """Return the outcome of each aspect by pair (sorted by name) and case, averaged over raters and epochs."""
     given: dict[str, dict[tuple[str, ...], list[int]]] = {}
     for verdict, pair, outcomes in _sorted_by_name(verdicts):
@@ -78,7 +82,7 @@ def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> di
     return {name: {unit: sum(each) / len(each) for unit, each in units.items()} for name, units in given.items()}
 
 
-def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, dict[tuple[str, ...], float]]:
+def difference_columns(scores: Mapping[str, Samples]) -> dict[str, Column]:
     """Return the difference of each automatic metric by pair and case (over its epochs), where both doctors have it.
 
     Rounded to nine digits, so that equal differences have equal ranks: 0.4 - 0.3 is as much as 0.3 - 0.2.
@@ -86,19 +90,16 @@ def difference_columns(scores: Mapping[str, Mapping[str, Sequence[Sample]]]) -> 
     by_case = {
         doctor: {name: case_means(samples.get(name, ())) for name in AUTOMATIC} for doctor, samples in scores.items()
     }
-    columns: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in AUTOMATIC}
-    for one, other in itertools.combinations(sorted(scores), 2):
-        for name in AUTOMATIC:
+    columns: dict[str, Column] = {}
+    for name in AUTOMATIC:
+        for one, other in itertools.combinations(sorted(scores), 2):
             first, second = by_case[one][name], by_case[other][name]
-            columns[name] |= {
-                (one, other, case): round(first[case] - second[case], 9) for case in first if case in second
-            }
-    return {name: column for name, column in columns.items() if column}
+            for case in (case for case in first if case in second):
+                columns.setdefault(name, {})[one, other, case] = round(first[case] - second[case], 9)
+    return columns
 
 
-def of_pairs(
-    columns: Mapping[str, Mapping[tuple[str, ...], float]], closed: Collection[str], how_many: int
-) -> dict[str, dict[tuple[str, ...], float]]:
+def of_pairs(columns: Columns, closed: Collection[str], how_many: int) -> dict[str, Column]:
     """Return the values of pairs in which ``how_many`` doctors are closed models (AIE, section 2.7)."""
     return {
         name: {
@@ -108,9 +109,7 @@ def of_pairs(
     }
 
 
-def correlations(
-    columns: Mapping[str, Mapping[tuple[str, ...], float]], method: Literal["pearson", "spearman"]
-) -> "pd.DataFrame":
+def correlations(columns: Columns, method: Method) -> "pd.DataFrame":
     """Return the correlations of all columns, over the pairs and cases that both have; none under three."""
     import pandas as pd
 
@@ -118,7 +117,7 @@ def correlations(
 
 
 def with_people(
-    columns: Mapping[str, Mapping[tuple[str, ...], float]], method: Literal["pearson", "spearman"]
+    columns: Columns, method: Method
 ) -> "Iterator[tuple[str, float | None, tuple[float, float] | None, int]]":
     """Yield each judged or automatic column's mean correlation with people's columns, highest first (AIE, figure 5b).
 

@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from scoring.aie.pairwise import ASPECTS, View
-from scoring.aie.tournament import Rater, Verdict, correlations, success, with_people
+from scoring.aie.tournament import Columns, Method, Rater, Verdict, correlations, success, with_people
 from scoring.metrics.samples import PERCENT, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.printing import counted
 from wardround.rating.agreement import narrow_notes
 from wardround.tables import figures
 from wardround.tables.table import Column, Table, alike, measured
-
-Method = Literal["pearson", "spearman"]
-Columns = Mapping[str, Mapping[tuple[str, ...], float]]
 
 
 def win_rates(
