@@ -87,13 +87,9 @@ def entries_of(texts: Iterable[str]) -> list[str]:
     return found
 
 
-def pieces(text: str) -> list[str]:
-    """Return the sentences of a text with the white space after them, so that they join to the original text."""
-    return list(_pieces(text))
-
-
 @lru_cache(maxsize=1024)  # rules analyse the same few texts repeatedly
-def _pieces(text: str) -> tuple[str, ...]:
+def pieces(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text with the white space after them, so that they join to the original text."""
     cuts, read, has_word = [0], 0, False
     for stop in _STOP.finditer(text):
         has_word, read = has_word or _has_word(text[read : stop.start()]), stop.start()
