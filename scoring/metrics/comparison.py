@@ -45,7 +45,9 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     differences = case_differences(one, other)
     difference = estimate(differences, differences=True)
     steps = {abs(each) for each in differences if each}
-    if len(differences) > 1 and steps in ({1.0}, {100.0}) and _scores_in(one, other) <= {0.0, *steps}:
+    # Grades and counts, too, may differ by exactly 1.
+    scores = {score for side in (one, other) for case in one.keys() & other.keys() for score in side[case]}
+    if len(differences) > 1 and steps in ({1.0}, {100.0}) and scores <= {0.0, *steps}:
         difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
     if difference.ci95:  # else an end at 0 may lie beside it by the error of a sum; adding 0.0 makes -0.0 positive
         low, high = (round(end, _DIGITS) + 0.0 for end in difference.ci95)
@@ -57,17 +59,6 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
         needed=needed_cases(differences),
         equivalence_p=None if margin is None else equivalence_p(differences, margin),
     )
-
-
-def _scores_in(one: Scores, other: Scores) -> set[float]:
-    """Return the scores of the cases that both have: grades and counts, too, may differ by exactly 1."""
-    return {
-        score
-        for side, others in ((one, other), (other, one))
-        for case in side
-        if case in others
-        for score in side[case]
-    }
 
 
 def case_differences(one: Scores, other: Scores) -> list[float]:
