@@ -103,8 +103,7 @@ def _read(record: Record) -> Dialogue | None:
 def _fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a dialogue under our names; what other projects keep beside them is passed over."""
     known = Dialogue.model_fields
-    chat = {name.casefold(): held for name, held in value.items() if held not in (None, "")}
-    chat = {name: held for name, held in chat.items() if name in known}
+    chat = {key: held for name, held in value.items() if held not in (None, "") and (key := name.casefold()) in known}
     chat |= {
         name: held
         for name, held in value.items()
@@ -139,12 +138,11 @@ def _messages(record: Record, field: str, turns: Any) -> Any:
         return turns
     messages = [_message(turn) for turn in turns]
     _check_names(record, field, messages)
-    strange = {
-        said["role"]: place
-        for place, said in reversed([*enumerate(messages)])
-        if isinstance(said, dict) and isinstance(said.get("role"), str) and said["role"] not in _SPEAKERS.values()
-    }
-    for role, place in sorted(strange.items(), key=lambda one: one[1]):
+    strange: dict[str, int] = {}
+    for place, said in enumerate(messages):
+        if isinstance(said, dict) and isinstance(said.get("role"), str) and said["role"] not in _SPEAKERS.values():
+            strange.setdefault(said["role"], place)
+    for role, place in strange.items():
         record.error(f"{field}.{place}.role", _neither(role))
     return messages
 

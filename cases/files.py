@@ -115,16 +115,9 @@ def _checked(source: str | Path, problems: list[Problem], *, whole_pictures: boo
     elif foreign and (field := _field_of_cases(Path(source))):
         problems[:] = [Problem(str(source), "", field, "the cases lie in this field; write its list alone into a file")]
     elif foreign:
+        expected = "contains no cases in the format of Ward Round, which has one object per line or a list of them"
         remedy = f"import it first: `wardround cases import FORMAT {source} -o CASES.jsonl`"
-        problems.append(
-            Problem(
-                str(source),
-                "",
-                "",
-                "contains no cases in the format of Ward Round, which has one object per line or a list of them; "
-                f"if it has another format, {remedy}",
-            )
-        )
+        problems.append(Problem(str(source), "", "", f"{expected}; if it has another format, {remedy}"))
 
 
 def _field_of_cases(path: Path) -> str:

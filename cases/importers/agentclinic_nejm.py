@@ -8,7 +8,7 @@ finding, nor is a test without a result. The picture is not downloaded; its addr
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cases.importers.findings import Findings
@@ -140,21 +140,19 @@ def _facts(info: str) -> tuple[str, list[str]]:
     return paragraph(*history), examined
 
 
-def _results(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the listed results, each with its heading ("Laboratory results: - ...")."""
-    heading, result = "Findings", ""
+def _results(text: str) -> list[tuple[str, str]]:
+    """Return the listed results, each with its heading ("Laboratory results: - ...")."""
+    found: list[tuple[str, str]] = []
+    heading, goes_on = "Findings", False
     for part in (part.strip(" -;") for part in _PATTERNS["between_results"].split(text)):
         if _is_no_finding(part) and not part.endswith(":"):
             continue
         if part.endswith(":") and ":" not in part[:-1]:
-            if result:
-                yield heading, result
-            heading, result = "Findings" if _is_no_finding(part) and first_test_in(part) is None else part[:-1], ""
-        elif result and ":" not in part and told_by(part) is None:
-            result = paragraph(result, part)  # a continuation of the same test
+            heading = "Findings" if _is_no_finding(part) and first_test_in(part) is None else part[:-1]
+            goes_on = False
+        elif goes_on and ":" not in part and told_by(part) is None:
+            found[-1] = heading, paragraph(found[-1][1], part)  # a continuation of the same test
         elif part:
-            if result:
-                yield heading, result
-            result = part
-    if result:
-        yield heading, result
+            found.append((heading, part))
+            goes_on = True
+    return found

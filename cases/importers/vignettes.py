@@ -18,7 +18,6 @@ _HISTORIES = {
     "past_history": ("past_history", "medications", "allergies", "immunizations"),
     "personal_history": ("personal_history",),
     "family_history": ("family_history",),
-    "present_illness": ("present_illness", "review_of_systems"),
 }
 _PATTERNS = patterns("cases", "vocabularies/vignettes")
 _BETWEEN = " ,，、。"  # remains of the sentence before
@@ -52,10 +51,9 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
         findings.by_item[GENERAL] = [seen]
     sort_tests(findings, [*measured, *(line for line in tests if line not in story)])
     fields = {name: _under(sections, *parts) for name, parts in _HISTORIES.items()}
-    fields["present_illness"] = [*story, *(line for line in fields["present_illness"] if line not in measured)]
     recent = [line for line in fields["past_history"] if _PATTERNS["recent_history"].search(line)]
     fields["past_history"] = [line for line in fields["past_history"] if line not in recent]
-    fields["present_illness"] = [*recent, *fields["present_illness"]]
+    fields["present_illness"] = [*recent, *story, *(line for line in illness if line not in measured)]
     history = {name: paragraph(*lines) for name, lines in fields.items()}
     if complaint and opening and _says_more(" ".join(opening), complaint):
         history["present_illness"] = paragraph(
