@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 from cases.case import AS_USUALLY_TYPED, Case, PatientRecord
 from cases.strict import Strict
 from cases.text.note_sections import heading, note_sections, read_sections
+from cases.text.record_sentences import HISTORIES
 from cases.vocabulary import Language, label
 
 _UNITS = ((1 / 12, "month", "个月"), (7 / 365.25, "week", "周"), (1 / 365.25, "day", "天"))  # each in years
@@ -60,11 +61,7 @@ def note_of(case: Case) -> Note:
     }
     sections = {
         "person": who_is(patient, language),
-        "chief_complaint": patient.chief_complaint,
-        "present_illness": patient.present_illness,
-        "past_history": patient.past_history,
-        "personal_history": patient.personal_history,
-        "family_history": patient.family_history,
+        **{name: getattr(patient, name) for name in HISTORIES},
         **findings,
     }
     lines = [_headed(heading(name, language), text, language) for name, text in sections.items() if text]

@@ -1,6 +1,7 @@
 """The input of Clini-Eval from our own runs: consultations as dialogues with notes, or reconstructed dialogues."""
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any, Self
 
 from cases import Case
@@ -41,13 +42,10 @@ def dialogue_of_consultation(case: Case, state: Mapping[str, Any]) -> Dialogue:
     settings, take precedence.
     """
     turns: list[Turn] = heard_by("doctor", state.get("dialogue", []))
-    messages: list[Message] = []
-    for turn in turns:
-        role = PHYSICIAN if turn.speaker == "doctor" else PATIENT
-        if messages and messages[-1].role == role:  # the examiner replies beside the patient
-            messages[-1] = Message(role=role, content=f"{messages[-1].content}\n{turn.text}")
-        else:
-            messages.append(Message(role=role, content=turn.text))
+    messages = [
+        Message(role=PHYSICIAN if is_doctor else PATIENT, content="\n".join(turn.text for turn in said))
+        for is_doctor, said in groupby(turns, lambda turn: turn.speaker == "doctor")  # the examiner beside the patient
+    ]
     records = {
         "patient": state.get("patient_record") or case.patient,
         "examinations": state.get("examination_record") or case.examinations,
