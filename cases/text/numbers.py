@@ -158,8 +158,7 @@ class Span:
     def lasts_as(self, other: "Span") -> bool:
         """Whether both durations are equal within a twelfth; vague ones need the same unit."""
         if self.amount[0].isdigit() and other.amount[0].isdigit():
-            days, other_days = (float(one.amount) * _DURATIONS[one.unit] for one in (self, other))
-            return abs(days - other_days) <= max(days, other_days) / 12
+            return abs(self.days - other.days) <= max(self.days, other.days) / 12
         return self.unit == other.unit
 
     @property
