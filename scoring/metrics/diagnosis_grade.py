@@ -61,21 +61,11 @@ class DiagnosisGrade(Strict):
 
     @property
     def score(self) -> float:
-        """The grade on [0, 1]."""
-        return level_to_score(self.level)
+        """The grade on [0, 1]: ``(level - 1) / 4``; higher is better.
 
-
-def level_to_score(level: int) -> float:
-    """Map the five-level grade to [0, 1]: ``(level - 1) / 4``; higher is better.
-
-    Source: MedChain, appendix A.2 (task 4), which gives the levels but not the mapping.
-
-    Raises:
-        ValueError: the level is not one of 1 to 5; it is never clipped.
-    """
-    if level not in (1, 2, 3, 4, 5):
-        raise ValueError(f"a level is 1, 2, 3, 4 or 5, not {level!r}")
-    return (level - 1) / 4
+        Source: MedChain, appendix A.2 (task 4), which gives the levels but not the mapping.
+        """
+        return (self.level - 1) / 4
 
 
 def grade_offline(predicted: Sequence[str], reference: Sequence[str]) -> DiagnosisGrade | None:
