@@ -113,29 +113,23 @@ def estimate_columns(
     """
     rows = list(zip(*columns.values(), strict=True))
     cases: list[Hashable] = list(range(len(rows))) if clusters is None else list(clusters)
-    known = {
-        name: [(value, case) for value, case in zip(column, cases, strict=True) if value is not None]
+    scored = {name: [value for value in column if value is not None] for name, column in columns.items()}
+    of_cases = {
+        name: [case for value, case in zip(column, cases, strict=True) if value is not None]
         for name, column in columns.items()
     }
     limits = ends or {}
-    found = {
-        name: estimate((value for value, _ in scored), (case for _, case in scored), ends=limits.get(name))
-        for name, scored in known.items()
-    }
-    present = [name for name, scored in known.items() if scored]
+    found = {name: estimate(values, of_cases[name], ends=limits.get(name)) for name, values in scored.items()}
+    present = [name for name, values in scored.items() if values]
     if not present:
         return ColumnEstimates(found, Estimate(n=0))
-    added = grouped(
-        pull
-        for name in present
-        for pull in _pulls([value for value, _ in known[name]], [case for _, case in known[name]]).items()
-    )
+    added = grouped(pull for name in present for pull in _pulls(scored[name], of_cases[name]).items())
     mean = math.fsum(found[name].mean or 0.0 for name in present) / len(present)
     pulls = {case: math.fsum(parts) / len(present) for case, parts in added.items()}
     own = [fmean(values) for row in rows if (values := [value for value in row if value is not None])]
     common = {limits.get(name) for name in present}
     # A row without some columns may be outside the range of the mean of means; the columns' observed ranges bound that.
-    seen = [[value for value, _ in known[name]] for name in present]
+    seen = [scored[name] for name in present]
     within = (fmean([min(values) for values in seen]), fmean([max(values) for values in seen]))
     if all(len(values) == len(own) for values in seen):
         within = (min(own), max(own))
