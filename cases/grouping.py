@@ -1,5 +1,6 @@
-"""Group values by a key."""
+"""Group values by a key, and count those that occur again."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -13,3 +14,8 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
+
+
+def repetitions(values: Iterable[Value]) -> dict[Value, int]:
+    """Return how often each value occurs of those that occur more than once."""
+    return {value: count for value, count in Counter(values).items() if count > 1}

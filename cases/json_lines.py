@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from cases.grouping import repetitions
 from cases.problems import Problem, validation_problems
 from cases.readable import unpiped, unreadable
 
@@ -51,7 +52,7 @@ def noting_repeated(keys: list[str]) -> Callable[[list[tuple[str, Any]]], dict[s
     def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            keys.extend(repetitions(key for key, _ in pairs))
         return found
 
     return kept

@@ -1,6 +1,5 @@
 """Read clinical notes from text files, tables, JSON, foreign cases and our own cases."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 from cases.case import Case, as_usually_typed
 from cases.dialogues import NO_LANGUAGE
 from cases.files import BUILTIN, CaseFileError, load_cases
+from cases.grouping import repetitions
 from cases.importers.agentclinic import import_agentclinic
 from cases.importers.ai_hospital import import_ai_hospital
 from cases.importers.medqa import medqa_notes
@@ -50,7 +50,7 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
     if not isinstance(source, str | Path):
         sources = list(dict.fromkeys(map(str, source)))
         notes = [note for one in sources for note in read_notes(one, warnings)]
-        if duplicates := _duplicate_ids(notes):
+        if duplicates := repetitions(note.id for note in notes):
             faults = [f"{name!r} is the id of notes in several sources; ids must be unique" for name in duplicates]
             raise CaseFileError([Problem(", ".join(sources), "", "id", fault) for fault in faults])
         return notes
@@ -68,17 +68,13 @@ def read_notes(source: str | Path | Sequence[str | Path], warnings: list[Problem
         reader.error(f"contains no {wanted}")
     elif not notes and all(problem.severity != "error" for problem in reader.problems):
         reader.error(f"has no note that can be used; the first: {reader.problems[0].message}")
-    for note_id, count in _duplicate_ids(notes).items():
+    for note_id, count in repetitions(note.id for note in notes).items():
         reader.error(f"{note_id!r} is the id of {count} notes; ids must be unique", field="id")
     if warnings is not None:
         warnings += [problem for problem in reader.problems if problem.severity != "error"]
     if errors := [problem for problem in reader.problems if problem.severity == "error"]:
         raise CaseFileError(errors)
     return [note.model_copy(update={"source": path.name}) for note in notes]
-
-
-def _duplicate_ids(notes: Iterable[Note]) -> dict[str, int]:
-    return {name: count for name, count in Counter(note.id for note in notes).items() if count > 1}
 
 
 def _in_folder(source: Source) -> list[Path]:

@@ -1,6 +1,5 @@
 """Read files of foreign records and CSV sheets; problems name file, record and field."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from cases import Problem
+from cases.grouping import repetitions
 from cases.importers.source import Source
 from cases.problems import WithProblems, validation_problems
 from cases.sheets import TOO_LONG, SheetError, is_too_long, sheet_rows
@@ -100,9 +100,8 @@ def _needed(model: type[ForeignModel]) -> list[set[str]]:
 
 def repeated(cases: Iterable[str]) -> Iterator[Oddity]:
     """Yield the cases that occur several times in a file; each occurrence is read as a dialogue."""
-    for case, count in Counter(cases).items():
-        if count > 1:
-            yield f"case {case}", "id", f"appears {count} times; each occurrence is scored, as an epoch"
+    for case, count in repetitions(cases).items():
+        yield f"case {case}", "id", f"appears {count} times; each occurrence is scored, as an epoch"
 
 
 def with_warnings(reading: Reading[Model], oddities: Iterable[Oddity]) -> Reading[Model]:
@@ -128,8 +127,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
     filled = [(f"line {line}", row) for line, row in cells if any(map(str.strip, row))]
     problems = [
         Problem(str(path), f"line {header[0]}", name, f"appears {count} times; expected each column once")
-        for name, count in Counter(columns).items()
-        if count > 1
+        for name, count in repetitions(columns).items()
     ]
     if missing := [name for name in needed if name not in columns]:
         expected = f"expected a header with {', '.join(needed)}"

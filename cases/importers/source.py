@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from cases.case import Case, has_unusual_signs
 from cases.doubts import told_diagnosis
+from cases.grouping import repetitions
 from cases.json_lines import are_records, noting_repeated, numbered_lines, objects_in
 from cases.pictures import picture_fault
 from cases.problems import Problem, Severity, WithProblems, validation_problems
@@ -96,9 +96,8 @@ class Source:
             self.error(str(error))
             return
         names = [name.strip().lower() for name in header[1]]
-        for name, count in Counter(filter(None, names)).items():
-            if count > 1:
-                self.error(f"appears {count} times; expected each column once", "heading", name)
+        for name, count in repetitions(filter(None, names)).items():
+            self.error(f"appears {count} times; expected each column once", "heading", name)
         if rows and columns and not {*columns} & {*names}:
             found = ", ".join(f"{name!r:.60}" for name in header[1][:5] if name)
             self.error(f"expected one of the columns {', '.join(columns)} in the first line, found {found}", "heading")
