@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from cases.grouping import grouped
 from cases.vocabulary import normalise, word_list
 
 
@@ -24,10 +25,8 @@ def other_names(name: str) -> list[str]:
 
 @cache
 def _names_of() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, first in _first_names().items():
-        found.setdefault(first, [first]).append(name)
-    return found
+    names_of = grouped((first, name) for name, first in _first_names().items())
+    return {first: [first, *names] for first, names in names_of.items()}
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from cases.grouping import grouped
 from cases.text.numbers import in_digits
 from cases.text.words import has_chinese
 from cases.vocabulary import compiled, data_file
@@ -70,10 +71,8 @@ def as_in(text: str, report: str) -> str:
 @lru_cache(maxsize=1 << 14)  # each text is compared with many
 def amounts(text: str) -> Mapping[str, frozenset[str]]:
     """Return the units of each number of a text that has any: {"500": {"mg"}, "1.2": {"mg/dL"}}."""
-    found: dict[str, frozenset[str]] = {}
-    for amount in _read(text):
-        found[amount.number] = found.get(amount.number, frozenset()) | {amount.unit}
-    return found
+    units_of = grouped((amount.number, amount.unit) for amount in _read(text))
+    return {number: frozenset(units) for number, units in units_of.items()}
 
 
 @lru_cache(maxsize=1 << 14)
@@ -94,11 +93,8 @@ def _read(text: str) -> tuple[Amount, ...]:
 @lru_cache(maxsize=1 << 14)
 def _rates(text: str) -> Mapping[tuple[str, str], frozenset[str]]:
     """Return the times of each amount that a text only has with one: {("500", "mg"): {"day"}} for 500 mg/day."""
-    found: dict[tuple[str, str], frozenset[str]] = {}
-    for amount in _read(text):
-        key = amount.number, amount.unit
-        found[key] = found.get(key, frozenset()) | {amount.per}
-    return {key: times for key, times in found.items() if "" not in times}
+    times_of = grouped(((amount.number, amount.unit), amount.per) for amount in _read(text))
+    return {key: frozenset(times) for key, times in times_of.items() if "" not in times}
 
 
 def _measure(number: float, unit: str, of: str) -> tuple[str, str] | None:
