@@ -76,9 +76,8 @@ def _mentions_of_other_sex(case: Case, sex: Sex) -> Iterator[tuple[str, str]]:
     language = case.language
     grown = case.patient.age_years is None or case.patient.age_years >= _CHILD
     of_women = _pattern(("female", "birth") if grown else ("female",), language)
-    other_sex, own_sex = (
-        (of_women, _pattern(("male",), language)) if sex == "male" else (_pattern(("male",), language), of_women)
-    )
+    of_men = _pattern(("male",), language)
+    other_sex, own_sex = (of_women, of_men) if sex == "male" else (of_men, of_women)
     spouses = re.compile(
         "|".join(word for pair in word_list("sexes")["pairs"]["spouse"][language] for word in pair[:2])
     )

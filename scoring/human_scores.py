@@ -37,11 +37,10 @@ def read_human_scores(
                 continue
             if (value := _number_in(cell)) is None:
                 problems.append(Problem(str(path), line, name, f"expected a number, such as 3 or 3.5, found {cell!r}"))
-                continue
-            if (scale := ends.get(name)) and not scale[0] <= value <= scale[1]:
+            elif (scale := ends.get(name)) and not scale[0] <= value <= scale[1]:
                 problems.append(Problem(str(path), line, name, f"expected {scale[0]:g} to {scale[1]:g}, found {cell}"))
-                continue
-            by_case.setdefault(row["case"], []).append(value)
+            else:
+                by_case.setdefault(row["case"], []).append(value)
     return {
         name: {case: fmean(values) for case, values in by_case.items()} for name, by_case in found.items()
     }, problems

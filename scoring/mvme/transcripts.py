@@ -208,8 +208,7 @@ def sections(report: str) -> dict[Part, str]:
     if not marks:
         report = _PATTERNS["plain_heading"].sub(_as_heading, report)
         marks = list(_PATTERNS["heading"].finditer(report))
-    for place, mark in enumerate(marks):
-        end = marks[place + 1].start() if place + 1 < len(marks) else len(report)
+    for mark, end in zip(marks, [*(after.start() for after in marks[1:]), len(report)], strict=False):
         other = _PATTERNS["other_heading"].search(report, mark.end(), end)
         text = report[mark.end() : other.start() if other else end].strip(" \t\r\n\u3000#＃")
         part: Part = next(part for part in PARTS if mark[part])
