@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from operator import not_
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -61,9 +62,10 @@ def is_none(value: object) -> bool:
     return value is None
 
 
-def is_empty(value: object) -> bool:
-    """Whether a text or collection is empty (``exclude_if``)."""
-    return not value
+def _newer(of: type[str] | type[list[Any]] | type[dict[Any, Any]], description: str) -> Any:
+    """Make a field that older files lack: empty, it is not written, so that they are written back unchanged."""
+    absent: dict[str, Any] = {"default": ""} if of is str else {"default_factory": of}
+    return Field(**absent, exclude_if=not_, description=description)
 
 
 def _check_length(texts: Iterable[str]) -> None:
@@ -101,11 +103,7 @@ class Image(Strict):
 
     file: Name = Field(description="Path of the picture, relative to the folder of the case file.")
     item: AuxiliaryItem = Field(description="Image class: the examination that yields the picture.")
-    name: Text = Field(
-        default="",
-        exclude_if=is_empty,
-        description="Name by which it is ordered within its class, such as angiography.",
-    )
+    name: Text = _newer(str, "Name by which it is ordered within its class, such as angiography.")
 
     @model_validator(mode="after")
     def _is_imaging(self) -> "Image":
@@ -120,10 +118,9 @@ class ExaminationRecord(Strict):
     physical: dict[PhysicalItem, RequiredText] = Field(default_factory=dict)
     auxiliary: dict[AuxiliaryItem, RequiredText] = Field(default_factory=dict)
     images: list[Image] = Field(default_factory=list)
-    unpictured: dict[AuxiliaryItem, RequiredText] = Field(
-        default_factory=dict,
-        exclude_if=is_empty,
-        description="Findings of an image class that none of its pictures shows, such as a chest CT in words beside "
+    unpictured: dict[AuxiliaryItem, RequiredText] = _newer(
+        dict,
+        "Findings of an image class that none of its pictures shows, such as a chest CT in words beside "
         "pictures of the abdomen. They are reported with the pictures, and are part of the class's results too.",
     )
 
@@ -157,34 +154,20 @@ class AnswerKey(Strict):
     imaging_reports: dict[AuxiliaryItem, RequiredText] = Field(
         default_factory=dict, description="Reference report by image class."
     )
-    picture_reports: dict[str, RequiredText] = Field(
-        default_factory=dict, exclude_if=is_empty, description="Reference report by file, for pictures with their own."
-    )
+    picture_reports: dict[str, RequiredText] = _newer(dict, "Reference report by file, for pictures with their own.")
     diagnosis: list[RequiredText] = Field(default_factory=list, description="Diagnoses, the principal one first.")
     diagnosis_basis: Text = ""
     treatment_course: Text = ""
     treatment_items: Annotated[list[TreatmentItem], UniqueItems] = Field(default_factory=list)
-    alternative_plans: list[Plan] = Field(
-        default_factory=list,
-        exclude_if=is_empty,
-        description="Other sound treatments; they count if an experiment sets `alternative_plans`.",
+    alternative_plans: list[Plan] = _newer(
+        list, "Other sound treatments; they count if an experiment sets `alternative_plans`."
     )
-    question: Text = Field(
-        default="", exclude_if=is_empty, description="Question that an exam asks at the end of the record."
-    )
-    options: dict[str, RequiredText] = Field(
-        default_factory=dict, exclude_if=is_empty, description="Options of the question, by letter."
-    )
-    option: Annotated[str, StringConstraints(strip_whitespace=True)] = Field(
-        default="", exclude_if=is_empty, description="Letter of the correct option."
-    )
-    entities: list[RequiredText] = Field(
-        default_factory=list, exclude_if=is_empty, description="Names that the source has marked in the record."
-    )
-    inferred: Annotated[list[str], UniqueItems] = Field(
-        default_factory=list,
-        exclude_if=is_empty,
-        description="Parts of this key that the source does not state, inferred by an importer.",
+    question: Text = _newer(str, "Question that an exam asks at the end of the record.")
+    options: dict[str, RequiredText] = _newer(dict, "Options of the question, by letter.")
+    option: Annotated[str, StringConstraints(strip_whitespace=True)] = _newer(str, "Letter of the correct option.")
+    entities: list[RequiredText] = _newer(list, "Names that the source has marked in the record.")
+    inferred: Annotated[list[str], UniqueItems] = _newer(
+        list, "Parts of this key that the source does not state, inferred by an importer."
     )
 
     @model_validator(mode="after")
@@ -215,18 +198,10 @@ class Provenance(Strict):
     source: RequiredText
     licence: Text = ""
     note: Text = ""
-    dataset: Text = Field(
-        default="", exclude_if=is_empty, description="Name of the dataset within the source, if it has several."
-    )
-    record: str = Field(
-        default="",
-        exclude_if=is_empty,
-        description="The record in the source's own words, with the question at its end.",
-    )
-    sections: dict[str, str] = Field(
-        default_factory=dict,
-        exclude_if=is_empty,
-        description="Sections of the record in the source's own words, by the source's names of them.",
+    dataset: Text = _newer(str, "Name of the dataset within the source, if it has several.")
+    record: str = _newer(str, "The record in the source's own words, with the question at its end.")
+    sections: dict[str, str] = _newer(
+        dict, "Sections of the record in the source's own words, by the source's names of them."
     )
 
     def of_changed_record(self) -> Self:
