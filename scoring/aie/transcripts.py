@@ -51,6 +51,10 @@ def _letter(value: str) -> str:
     return found if len(found) == 1 or found.isdecimal() else value
 
 
+def _raw(name: str, **more: Any) -> Any:
+    return Field(validation_alias=AliasPath("raw_data", name), **more)
+
+
 class AieTurn(ForeignModel):
     """The doctor's words, their action, and the patient's answer, if any."""
 
@@ -64,17 +68,11 @@ class AieTranscript(ForeignModel):
 
     id: Text
     dataset: str | None = Field(default=None, description="The examination from which a case of MedicalExam comes.")
-    record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
-    options: Annotated[dict[str, Text | None], BeforeValidator(_options)] = Field(
-        default_factory=dict, validation_alias=AliasPath("raw_data", "options")
-    )
-    answer_idx: Annotated[Text, AfterValidator(_letter)] = Field(validation_alias=AliasPath("raw_data", "answer_idx"))
-    written_idx: Text = Field(
-        default="",
-        validation_alias=AliasPath("raw_data", "answer_idx"),
-        description="The right letter as the file has it.",
-    )
-    answer: Text | None = Field(default=None, validation_alias=AliasPath("raw_data", "answer"))
+    record: str = _raw("question", min_length=1)
+    options: Annotated[dict[str, Text | None], BeforeValidator(_options)] = _raw("options", default_factory=dict)
+    answer_idx: Annotated[Text, AfterValidator(_letter)] = _raw("answer_idx")
+    written_idx: Text = _raw("answer_idx", default="", description="The right letter as the file has it.")
+    answer: Text | None = _raw("answer", default=None)
     question: str | None = None
     history: list[AieTurn]
     diagnosis: Text | None = None
@@ -145,7 +143,7 @@ class SimulatorTest(ForeignModel):
     """One patient with the tests of each round, by the action they were written for."""
 
     id: Text
-    record: str = Field(validation_alias=AliasPath("raw_data", "question"), min_length=1)
+    record: str = _raw("question", min_length=1)
     history: list[Exchange] = Field(
         default=[], description="The dialogue; the test of a round knows its turns up to that round."
     )

@@ -69,26 +69,18 @@ class Collaboration(OneStep):
     diagnosis_in_discussion: list[Critique] = Field(default_factory=list)
 
 
+def _part(*names: str) -> Any:
+    return Field(default=None, validation_alias=AliasChoices(*names))
+
+
 class Reference(ForeignModel):
     """The expert's parts of the record, under the keys of records, of their English translation or of evaluations."""
 
-    symptoms: str | None = Field(
-        default=None, validation_alias=AliasChoices("symptom", "symptoms", "现病史", "current_medical_history")
-    )
-    examinations: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices("medical_test", "examinations", "辅助检查", "auxiliary_examinations"),
-    )
-    diagnosis: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices(
-            "诊断结果", "初步诊断", "diagnostic_results", "preliminary_diagnosis", "diagnosis"
-        ),
-    )
-    basis: str | None = Field(default=None, validation_alias=AliasChoices("诊断依据", "diagnostic_basis", "basis"))
-    treatment: str | None = Field(
-        default=None, validation_alias=AliasChoices("诊治经过", "diagnosis_and_treatment_process", "treatment")
-    )
+    symptoms: str | None = _part("symptom", "symptoms", "现病史", "current_medical_history")
+    examinations: str | None = _part("medical_test", "examinations", "辅助检查", "auxiliary_examinations")
+    diagnosis: str | None = _part("诊断结果", "初步诊断", "diagnostic_results", "preliminary_diagnosis", "diagnosis")
+    basis: str | None = _part("诊断依据", "diagnostic_basis", "basis")
+    treatment: str | None = _part("诊治经过", "diagnosis_and_treatment_process", "treatment")
 
     @model_validator(mode="before")
     @classmethod
