@@ -12,9 +12,8 @@ END = "D"  # Med-PMC's code for the conclusion
 _IMAGE = re.compile(r"[<‹]\\+image([^>›]{0,300})[>›]")  # bounded: it is looked for from each mark
 
 
-def _section(name: str) -> str:
-    section: str = Field(validation_alias=AliasPath("Text", name))
-    return section
+def _section(name: str, **more: Any) -> Any:
+    return Field(validation_alias=AliasPath("Text", name), **more)
 
 
 def _if_any(value: Any) -> Any:
@@ -62,9 +61,7 @@ class MedPmcTranscript(ForeignModel):
     patient_information: str = _section("Patient Information")
     chief_complaint: str = _section("Chief Complaint")
     present_illness: str = _section("Present Illness")
-    past_history: OptionalText = Field(
-        default="", validation_alias=AliasPath("Text", "Past Medical History")
-    )  # optional
+    past_history: OptionalText = _section("Past Medical History", default="")
     examinations: str = _section("Examinations")
     diagnosis: str = _section("Diagnosis")
     treatment: str = _section("Treatment")
