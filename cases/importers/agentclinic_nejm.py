@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cases.importers.choices import asked_for, exam_key
 from cases.importers.findings import Findings
 from cases.importers.source import Record
 from cases.importers.vignettes import read_vignette
@@ -51,9 +52,8 @@ def nejm_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     for heading in findings.unknown:
         record.warn("physical_exams", f"{heading!r} is not in the lexicon; filed under General Examination")
     own = " ".join(part for part in _PIECE.split(info) if not _PATTERNS["kin_named"].search(part))
-    stated, (right, options) = demographics(question, own), _answers(record, value.get("answers"))
-    of_diagnosis = not asked or _PATTERNS["asks_diagnosis"].search(asked) is not None
-    of_plan = not of_diagnosis and _PATTERNS["asks_plan"].search(asked) is not None
+    stated, (right, options, option) = demographics(question, own), _answers(record, value.get("answers"))
+    what = asked_for(asked) if asked else "diagnosis"
     image = phrase(value.get("image_url"))
     return {
         "language": language_of(question, info),
@@ -64,14 +64,7 @@ def nejm_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
             "present_illness": illness,
         },
         "examinations": findings.record,
-        "key": {
-            "examination_items": findings.items,
-            "diagnosis": right if of_diagnosis else [],
-            "treatment_course": "; ".join(right) if of_plan else "",
-            "question": asked,
-            **options,
-            "inferred": ["examination_items"],
-        },
+        "key": exam_key(findings.items, asked, options, option, right, what),
         "provenance": {
             "source": f"AgentClinic, NEJM questions ({record.source.path.name})",
             "note": paragraph(f"Picture, not downloaded: {image} " if image else "", findings.note),
@@ -99,18 +92,18 @@ def _split_question(question: str) -> tuple[str, str]:
     return " ".join(rest), asked
 
 
-def _answers(record: Record, answers: object) -> tuple[list[str], dict[str, Any]]:
+def _answers(record: Record, answers: object) -> tuple[list[str], dict[str, str], str]:
     """Return the right answers, and all by letter with the letter of the right one, if exactly one is right."""
     if not isinstance(answers, list) or not all(isinstance(answer, Mapping) for answer in answers):
         record.expected("answers", "a list of {text, correct}", answers)
-        return [], {}
+        return [], {}, ""
     lettered = {chr(ord("A") + place): phrase(answer.get("text")) for place, answer in enumerate(answers)}
     marks = (str(answer.get("correct")).strip().lower() for answer in answers)  # a boolean, or its word
     right = [letter for letter, mark in zip(lettered, marks, strict=True) if mark == "true"]
     if not any(lettered[letter] for letter in right):
         record.error("answers", "no answer is marked as correct; expected one with correct: true")
-    options = {"options": lettered, "option": right[0]} if len(right) == 1 and all(lettered.values()) else {}
-    return [lettered[letter] for letter in right], options
+    options, option = (lettered, right[0]) if len(right) == 1 and all(lettered.values()) else ({}, "")
+    return [lettered[letter] for letter in right], options, option
 
 
 def _complaint(question: str) -> str:

@@ -9,15 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cases.case import Case
-from cases.importers.choices import closing_question, letter, letter_of, lettered
+from cases.importers.choices import asked_for, closing_question, exam_key, letter, letter_of, lettered
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import read_vignette
 from cases.text.prose import phrase
 from cases.text.words import language_of
-from cases.vocabulary import patterns
 
-_PATTERNS = patterns("cases", "vocabularies/patterns")
 _SPEAKERS = ("doctor", "patient")
 _JOINED = re.compile(r"([。；;])\s*，")  # two fields of the hospital's form, joined
 # What an empty field of the form has left.
@@ -61,22 +59,15 @@ def _case_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any] | N
     right = options[right_letter]
     if given and letter_of(given, {right_letter: right}) != right_letter:
         record.warn("raw_data.answer", f"is {given!r}, but option {right_letter} is {right!r}; the option is used")
-    of_diagnosis = "dataset" not in value or _PATTERNS["asks_diagnosis"].search(asked) is not None
+    of_diagnosis = "dataset" not in value or asked_for(asked) == "diagnosis"
+    key = exam_key(vignette.findings.items, asked, options, right_letter, [right], "diagnosis" if of_diagnosis else "")
     dataset = phrase(value.get("dataset")) or "HospitalCases"
     return {
         "id": f"{dataset}-{value.get('id', record.key or record.number)}".lower(),
         "language": language,
         "patient": vignette.patient,
         "examinations": vignette.findings.record,
-        "key": {
-            "examination_items": vignette.findings.items,
-            "diagnosis": [right] if of_diagnosis else [],
-            "question": asked,
-            "options": options,
-            "option": right_letter,
-            "entities": [name for name in value.get("entities") or [] if name.strip()],
-            "inferred": ["examination_items"],
-        },
+        "key": {**key, "entities": [name for name in value.get("entities") or [] if name.strip()]},
         "opening": opening if all(opening.values()) else None,
         "provenance": {
             "source": f"AIE, {dataset} ({record.source.path.name})",

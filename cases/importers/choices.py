@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from cases.text.prose import phrase
 from cases.text.sentences import last_sentence
@@ -38,6 +39,26 @@ def cut_question(sentence: str) -> tuple[str, str]:
     """
     begins = max((match.start() for match in _PATTERNS["asks_within"].finditer(sentence)), default=0)
     return sentence[:begins].rstrip(), sentence[begins:]
+
+
+def asked_for(question: str) -> str:
+    """Return what a question asks for: ``diagnosis``, ``plan`` (the next step), or nothing of a case (empty)."""
+    return next((what for what in ("diagnosis", "plan") if _PATTERNS[f"asks_{what}"].search(question)), "")
+
+
+def exam_key(
+    items: list[str], question: str, options: Mapping[str, str], option: str, right: Sequence[str], what: str
+) -> dict[str, Any]:
+    """Return the answer key of an exam's case, in which the right answers are ``what`` they say (:func:`asked_for`)."""
+    return {
+        "examination_items": items,
+        "diagnosis": list(right) if what == "diagnosis" else [],
+        "treatment_course": "; ".join(right) if what == "plan" else "",
+        "question": question,
+        "options": options,
+        "option": option,
+        "inferred": ["examination_items"],
+    }
 
 
 def lettered(given: object) -> dict[str, str] | None:

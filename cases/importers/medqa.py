@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cases.case import Case
-from cases.importers.choices import cut_question, letter, letter_of, lettered
+from cases.importers.choices import asked_for, cut_question, exam_key, letter, letter_of, lettered
 from cases.importers.registry import importer
 from cases.importers.source import Record, Source
 from cases.importers.vignettes import read_vignette
@@ -50,14 +50,9 @@ class CaseStudy:
         return f"{self.record.source.path.stem.replace('_', '-')}-{self.record.key or f'{self.record.number:05d}'}"
 
     @property
-    def asks_diagnosis(self) -> bool:
-        """Whether the answer is the diagnosis."""
-        return _PATTERNS["asks_diagnosis"].search(self.asked) is not None
-
-    @property
-    def asks_plan(self) -> bool:
-        """Whether the answer is the next step."""
-        return not self.asks_diagnosis and _PATTERNS["asks_plan"].search(self.asked) is not None
+    def asks(self) -> str:
+        """What the answer is, see `asked_for`."""
+        return asked_for(self.asked)
 
 
 @importer("medqa")
@@ -73,11 +68,11 @@ def import_medqa(source: Source) -> Iterator[Case]:
 def medqa_notes(source: Source) -> Iterator[Note]:
     """Read the case study questions as notes: the narrative, with only the right answer, kept apart."""
     for study in case_studies(source):
-        section = "assessment" if study.asks_diagnosis else "plan" if study.asks_plan else ""
+        section = "assessment" if study.asks == "diagnosis" else study.asks
         yield Note(
             id=study.id,
             text=study.told,
-            diseases=[study.answer] if study.asks_diagnosis else [],
+            diseases=[study.answer] if study.asks == "diagnosis" else [],
             answer=f"{heading(section, 'en')}: {study.answer}." if section else "",
         )
 
@@ -133,17 +128,10 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
 
 def _case_fields(study: CaseStudy) -> dict[str, Any]:
     vignette = read_vignette(study.told, "en")
+    items = vignette.findings.items
     return {
         "patient": vignette.patient,
         "examinations": vignette.findings.record,
-        "key": {
-            "examination_items": vignette.findings.items,
-            "diagnosis": [study.answer] if study.asks_diagnosis else [],
-            "treatment_course": study.answer if study.asks_plan else "",
-            "question": study.asked,
-            "options": study.options,
-            "option": study.letter,
-            "inferred": ["examination_items"],
-        },
+        "key": exam_key(items, study.asked, study.options, study.letter, [study.answer], study.asks),
         "provenance": {"source": f"MedQA-USMLE ({study.record.source.path.name})", "note": f"Answer: {study.answer}."},
     }
