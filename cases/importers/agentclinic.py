@@ -98,8 +98,7 @@ def _patient(record: Record, actor: Mapping[str, Any]) -> dict[str, Any]:
     stated = demographics(about, *(sentence(name, actor.get(name)) for name in _PERSON), brief=True)
     social, review = prose(actor.get("Social_History")), actor.get("Review_of_Systems")
     return {
-        "age_years": stated.age_years,
-        "sex": stated.sex,
+        **vars(stated),
         "occupation": _occupation(about, social),
         "chief_complaint": primary,
         "present_illness": paragraph(

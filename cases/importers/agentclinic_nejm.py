@@ -57,12 +57,7 @@ def nejm_fields(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
     image = phrase(value.get("image_url"))
     return {
         "language": language_of(question, info),
-        "patient": {
-            "age_years": stated.age_years,
-            "sex": stated.sex,
-            "chief_complaint": complaint,
-            "present_illness": illness,
-        },
+        "patient": {**vars(stated), "chief_complaint": complaint, "present_illness": illness},
         "examinations": findings.record,
         "key": exam_key(findings.items, asked, options, option, right, what),
         "provenance": {

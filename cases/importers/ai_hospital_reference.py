@@ -47,12 +47,7 @@ def read_reference(record: Record, value: Mapping[str, Any]) -> dict[str, Any] |
     stated = demographics(illness, raw)
     return {
         "language": language_of(raw, illness),
-        "patient": {
-            "age_years": stated.age_years,
-            "sex": stated.sex,
-            "chief_complaint": complaint,
-            "present_illness": illness or paragraph(*told),
-        },
+        "patient": {**vars(stated), "chief_complaint": complaint, "present_illness": illness or paragraph(*told)},
         "examinations": filed(physical, tests or found),
         "key": {"diagnosis": names, "diagnosis_basis": prose(raw), "treatment_course": prose(reference["treatment"])},
         "provenance": {"note": _STATED if illness or tests else _READ_OUT},

@@ -84,8 +84,7 @@ def read_patient(sections: Sections) -> dict[str, Any]:
             "Chief Complaint (主诉)", "expected text or a list of texts; found neither this nor a present illness"
         )
     return {
-        "age_years": stated.age_years,
-        "sex": stated.sex,
+        **vars(stated),
         "chief_complaint": complaint,
         "present_illness": illness,
         **{name: sections.text(name) for name in ("past_history", "personal_history", "family_history")},

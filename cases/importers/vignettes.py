@@ -59,15 +59,8 @@ def read_vignette(text: str, language: Language, complaint: str = "") -> Vignett
         history["present_illness"] = paragraph(
             *(line for line in opening if line not in story), history["present_illness"]
         )
-    return Vignette(
-        {
-            "age_years": stated.age_years,
-            "sex": stated.sex,
-            "chief_complaint": complaint or " ".join(opening[:1]),
-            **history,
-        },
-        findings,
-    )
+    patient = {**vars(stated), "chief_complaint": complaint or " ".join(opening[:1]), **history}
+    return Vignette(patient, findings)
 
 
 def _says_more(opening: str, complaint: str) -> bool:

@@ -30,7 +30,7 @@ _OLDEST_CHILD = 17
 
 @dataclass(frozen=True)
 class Demographics:
-    """The patient's age and sex as stated in a text; None if not stated."""
+    """The patient's age and sex as stated in a text, by their names in a patient's record; None if not stated."""
 
     age_years: float | None = None
     sex: Sex | None = None
