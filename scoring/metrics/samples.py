@@ -59,10 +59,12 @@ def estimates(
     }
 
 
-def over_cases(values: Iterable[tuple[Hashable, float | None]], ends: Ends | None = None) -> Estimate:
+def over_cases(
+    values: Iterable[tuple[Hashable, float | None]], ends: Ends | None = None, *, published: bool = False
+) -> Estimate:
     """Return the mean of values paired with their cases, which are the clusters; None values are unscored."""
     known = [(case, value) for case, value in values if value is not None]
-    return estimate([value for _, value in known], [case for case, _ in known], ends=ends)
+    return estimate([value for _, value in known], [case for case, _ in known], ends=ends, published=published)
 
 
 def by_case(values: Iterable[Sample]) -> dict[str, list[float]]:

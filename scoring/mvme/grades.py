@@ -5,7 +5,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from scoring.metrics.statistics import Estimate, estimate
+from scoring.metrics.samples import over_cases
+from scoring.metrics.statistics import Estimate
 from scoring.mvme.transcripts import PARTS, Evaluation, Part
 
 Option = Literal["A", "B", "C", "D"]
@@ -95,8 +96,6 @@ def score_parts(
     missing = SCORES[LOWEST] if published else None
     found: dict[Part, Estimate] = {}
     for part in (part for part in PARTS if part in graded):
-        options = [options.get(part) for options in grades]
-        scores = [SCORES[option] if option else missing for option in options]
-        known = [(float(score), case) for score, case in zip(scores, clusters, strict=True) if score is not None]
-        found[part] = estimate(*zip(*known, strict=True), ends=ENDS, published=published) if known else Estimate(n=0)
+        scores = [SCORES[option] if (option := options.get(part)) else missing for options in grades]
+        found[part] = over_cases(zip(clusters, scores, strict=True), ENDS, published=published)
     return found
