@@ -52,12 +52,10 @@ def note_of(case: Case) -> Note:
     """Write a case as a note with headings: history and findings; the diagnosis is kept apart as ``answer``."""
     patient, key, language = case.patient, case.key, case.language
     stop, space = ("。", "") if language == "zh" else (".", " ")
+    results = {"physical_examination": case.examinations.physical, "test_results": case.examinations.auxiliary}
     findings = {
         section: space.join(_headed(label(item, language), text, language) for item, text in found.items())
-        for section, found in (
-            ("physical_examination", case.examinations.physical),
-            ("test_results", case.examinations.auxiliary),
-        )
+        for section, found in results.items()
     }
     sections = {
         "person": who_is(patient, language),

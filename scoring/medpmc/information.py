@@ -42,14 +42,13 @@ def _curve(case: MedPmcTranscript, measure: Recall) -> list[Shares]:
     general = " ".join(case.tellable)
     curve: list[Shares] = []
     replies, shown = "", set[str]()
+
+    def recalled(reference: str) -> float | None:
+        return measure([(reference, replies)])[0] if reference.strip() else None
+
     for turn in case.turns_before_end:
         replies = f"{replies} {turn.told}".strip()
         shown |= set(turn.images) & case.images.keys()
-        recalls = [
-            measure([(reference, replies)])[0] if reference.strip() else None
-            for reference in (general, case.examinations)
-        ]
-        curve.append(
-            (recalls[0], recalls[1], len(shown) / len(case.images) if case.images and not case.withheld else None)
-        )
+        seen = len(shown) / len(case.images) if case.images and not case.withheld else None
+        curve.append((recalled(general), recalled(case.examinations), seen))
     return curve
