@@ -10,7 +10,7 @@ trained on `wordings.toml`, `questions.toml` and the development items of the tr
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from cases.vocabulary import Language
 from nodes.offline.consultation_words import concepts, pattern
 from nodes.offline.grams import BUCKETS, hashed_grams
 from nodes.offline.orders import is_specific, names_examination
+from nodes.offline.stored_weights import weights_in
 from nodes.offline.topics import topic_of
 from retrieval import MULTILINGUAL_MODEL, embed
 
@@ -59,8 +60,8 @@ def told_shares(texts: Sequence[str], language: Language) -> NDArray[np.float64]
 
 def logits(head: str, words: str, language: Language) -> tuple[list[str], NDArray[np.float32]]:
     """Return the labels of a head, and their logits for these words (labels,)."""
-    labels, weights = _weights(head)
-    return labels, np.round(_input(words, language) @ weights, DECIMALS)
+    stored = weights_in(WEIGHTS)  # (d + 1, labels); the last row is the bias
+    return stored[f"{head}_labels"], np.round(_input(words, language) @ stored[head], DECIMALS)
 
 
 def shared(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,19 +143,5 @@ def _told_logits(text: str, language: Language) -> NDArray[np.float64]:
 def _matter_logits(head: str, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the logit of each matter (matters,) for features with a final 1 for the bias."""
     given = np.flatnonzero(inputs)  # few of the n-grams
-    return np.round(inputs[given] @ _matter_weights(head)[given], DECIMALS)
-
-
-@cache
-def _weights(head: str) -> tuple[list[str], NDArray[np.float32]]:
-    """Return the labels and weights of a head; the weights are (d + 1, labels), the last row is the bias."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        return stored[f"{head}_labels"].tolist(), stored[head].astype(np.float32)
-
-
-@cache
-def _matter_weights(head: str) -> NDArray[np.float64]:
-    """Return the weights of what is ``asked`` for or ``told`` (d + 1, matters); the last row is the bias."""
-    with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
-        weights: NDArray[np.float64] = stored[head].astype(np.float64)
-        return weights
+    weights: NDArray[np.float64] = weights_in(PAIR_WEIGHTS, np.float64)[head]  # (d + 1, matters), the bias last
+    return np.round(inputs[given] @ weights[given], DECIMALS)

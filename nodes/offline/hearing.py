@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from cases.text.ordered_tests import (
     with_mark,
 )
 from cases.vocabulary import EXAMINATION_ITEMS, PHYSICAL_ITEMS, Language, data_file, normalise, patterns, word_list
+from nodes.offline.stored_weights import weights_in
 from retrieval import MULTILINGUAL_MODEL, embed
 
 WEIGHTS = Path(str(files("nodes.offline") / "hearing.npz"))
@@ -227,7 +227,7 @@ def _classified(folded: str, sentence: Span, places: Sequence[Span], named: Sequ
 
 def _classify(texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NamedTest], NDArray[np.float32]]:
     """Return for n texts the probability of being an order (n,), the most probable test, and its probability (n,)."""
-    weights = _weights()
+    weights = weights_in(WEIGHTS)  # of the three heads: (d + 1, 1) twice and (d + 1, tests), the bias last
     scores = _inputs(texts) @ weights["test"]
     probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
     probabilities /= probabilities.sum(axis=1, keepdims=True)
@@ -237,22 +237,11 @@ def _classify(texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NamedTest
 
 def _order_probability(head: str, texts: Sequence[str]) -> NDArray[np.float32]:
     """Return for n texts the probability that each is an order (n,), by the head ``order`` or ``named_order``."""
-    probabilities: NDArray[np.float32] = np.round(1 / (1 + np.exp(-_inputs(texts) @ _weights()[head][:, 0])), 3)
+    scores = _inputs(texts) @ weights_in(WEIGHTS)[head][:, 0]
+    probabilities: NDArray[np.float32] = np.round(1 / (1 + np.exp(-scores)), 3)
     return probabilities
 
 
 def _inputs(texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the embeddings of n texts with a last column of ones for the bias (n, d + 1)."""
     return np.hstack([embed(texts, MULTILINGUAL_MODEL), np.ones((len(texts), 1), np.float32)])
-
-
-@cache
-def _weights() -> dict[str, Any]:
-    """Return the weights of the three heads, (d + 1, 1) twice and (d + 1, tests), the bias last, and the test names."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        return {
-            "order": stored["order"].astype(np.float32),
-            "named_order": stored["named_order"].astype(np.float32),
-            "test": stored["test"].astype(np.float32),
-            "test_labels": stored["test_labels"].tolist(),
-        }

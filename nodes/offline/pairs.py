@@ -8,7 +8,7 @@ records, as a choice between the sentences of the record and no answer (`wardrou
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from cases.vocabulary import Language
 from nodes.offline.classifiers import PAIR_WEIGHTS, shares, told_shares, without_listed_tests
 from nodes.offline.consultation_words import Concept, in_known_words, pattern
 from nodes.offline.meaning import subject_of
+from nodes.offline.stored_weights import weights_in
 from nodes.offline.subjects import words_of
 from nodes.offline.topics import Topic, topic_of, words_in
 from retrieval import MULTILINGUAL_MODEL, embed
@@ -48,7 +49,9 @@ def _scores(question: str, facts: tuple[RecordSentence, ...], language: Language
     if not facts:
         return np.zeros(0)
     _embed_together(facts)
-    told, about, weights = told_shares([fact.text for fact in facts], language), shares(question, language), _weights()
+    told, about = told_shares([fact.text for fact in facts], language), shares(question, language)
+    # Linear (d + 1,), of matters with matters and sections, and two projections (d + 1, rank).
+    weights = weights_in(PAIR_WEIGHTS, np.float64)
     scores = features(question, facts, language, about, told) @ weights["answers"][:-1] + weights["answers"][-1]
     scores += tells_where(facts, told) @ weights["answers_by_matter"].T @ about
     question_projection = with_bias(_question_embedding(question)) @ weights["answers_asked"]
@@ -85,7 +88,8 @@ def _question_embedding(question: str) -> NDArray[np.float32]:
 @lru_cache(maxsize=4096)
 def _projections(text: str) -> NDArray[np.float64]:
     """Return the low-rank projections of a sentence and its clauses (n, rank)."""
-    projections: NDArray[np.float64] = with_bias(meanings(text)) @ _weights()["answers_told"]
+    weights = weights_in(PAIR_WEIGHTS, np.float64)["answers_told"]
+    projections: NDArray[np.float64] = with_bias(meanings(text)) @ weights
     return projections
 
 
@@ -189,10 +193,3 @@ def _logit(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     clipped = np.clip(probability, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     logit: NDArray[np.float64] = np.log(clipped / (1 - clipped))
     return logit
-
-
-@cache
-def _weights() -> dict[str, NDArray[np.float64]]:
-    """Return the weights: linear (d + 1,), of matters with matters and sections, and two projections (d + 1, rank)."""
-    with np.load(PAIR_WEIGHTS, allow_pickle=False) as stored:
-        return {name: stored[name].astype(np.float64) for name in stored if name.startswith("answers")}

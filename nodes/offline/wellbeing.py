@@ -4,15 +4,15 @@
 on `wellbeing.toml` and the other questions of this folder (`wardround.training.wellbeing`).
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cases.vocabulary import Language, data_file
 from nodes.offline.classifiers import DECIMALS, asked_input
+from nodes.offline.stored_weights import weights_in
 
 WEIGHTS = Path(str(files("nodes.offline") / "wellbeing.npz"))
 _MIN_LOGIT = -0.75  # below 0, as leaving a question open in error says nothing false
@@ -21,7 +21,8 @@ _MIN_LOGIT = -0.75  # below 0, as leaving a question open in error says nothing 
 @lru_cache(maxsize=4096)
 def asks_if_well(words: str, language: Language) -> bool:
     """Whether the words ask if something is as it should be."""
-    return round(float(asked_input(words, language) @ _weights()), DECIMALS) > _MIN_LOGIT
+    weights = weights_in(WEIGHTS, np.float64)["well"][:, 0]  # the bias last (d + 1,)
+    return round(float(asked_input(words, language) @ weights), DECIMALS) > _MIN_LOGIT
 
 
 def questions_to_learn(language: Language) -> dict[str, bool]:
@@ -36,11 +37,3 @@ def questions_to_learn(language: Language) -> dict[str, bool]:
         for filling in table["fillings"]
     }
     return dict.fromkeys(data["well"][language].splitlines(), True) | filled
-
-
-@cache
-def _weights() -> NDArray[np.float64]:
-    """Return the weights, the bias last (d + 1,)."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        weights: NDArray[np.float64] = stored["well"][:, 0].astype(np.float64)
-    return weights

@@ -9,7 +9,7 @@ skip other languages, and dialogues written by the offline rules, which `verbati
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, wraps
+from functools import wraps
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Message
 from cases.text.sentences import sentences
 from cases.text.words import words
 from llm.specs import OFFLINE
+from nodes.offline.stored_weights import weights_in
 from nodes.reconstruction import alignment
 from nodes.reconstruction.expected import answered, expected_rows
 from nodes.reconstruction.features import (
@@ -150,20 +151,14 @@ def _scores(rows: Rows, weights: Rows) -> list[float]:
     return [round(float(score), 3) for score in rows @ weights[:-1] + weights[-1]]
 
 
-@cache
-def _weights() -> Mapping[str, Rows]:
-    """Return the weights of each classifier (d + 1,), with the constant last, and the limits of their scores."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored.files if name != "fingerprint"}
-
-
 def _gate_of(head: str) -> Rule:
     """Make the gate of a classifier: it reports what scores beyond the limit."""
 
     @wraps(HEADS[head])
     def gate(parsed: ParsedDialogue) -> Iterator[Finding]:
-        weighed = HEADS[head](parsed, _weights()[WEIGHTS_OF.get(head, head)])
-        return ((message, turn) for score, message, turn in weighed if score > _weights()[f"{head}_limit"])
+        stored = weights_in(WEIGHTS)  # of each classifier (d + 1,), the constant last, and the limit of its scores
+        weighed = HEADS[head](parsed, stored[WEIGHTS_OF.get(head, head)])
+        return ((message, turn) for score, message, turn in weighed if score > stored[f"{head}_limit"])
 
     return gate
 
