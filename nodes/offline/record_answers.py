@@ -11,9 +11,8 @@ from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
 from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import in_known_words
-from nodes.offline.doctor_actions import is_vague
+from nodes.offline.doctor_actions import is_asking, is_vague, kind_label, without_consent
 from nodes.offline.hearing import heard_tests
-from nodes.offline.kinds import is_asking, kind_label, without_consent
 from nodes.offline.meaning import (
     asks_of_the_story,
     is_rather_of_a_subject,

@@ -15,7 +15,7 @@ from cases.vocabulary import Language, patterns
 from nodes.offline.classifiers import shares, told_shares
 from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import concepts, in_known_words
-from nodes.offline.kinds import is_asking, kind_label, without_consent
+from nodes.offline.doctor_actions import is_asking, kind_label, without_consent
 from nodes.offline.meaning import ASKS, is_surely_heard, subject_of, subjects_heard
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.pairs import answer_scores, with_known_words

@@ -14,7 +14,7 @@ from cases import load_cases
 from cases.case import ExaminationRecord
 from cases.text.record_sentences import record_sentences
 from cases.vocabulary import Language
-from nodes.offline.kinds import kind_label
+from nodes.offline.doctor_actions import kind_label
 from nodes.offline.record_answers import denial, facts_for
 from nodes.offline.subjects import kind_named
 from prompts import load_words

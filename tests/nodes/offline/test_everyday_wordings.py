@@ -16,8 +16,7 @@ from cases.case import ExaminationRecord
 from cases.text.record_sentences import RecordSentence, record_sentences
 from cases.vocabulary import Language
 from nodes.offline.clauses import clauses, split
-from nodes.offline.doctor_actions import kind_of
-from nodes.offline.kinds import is_asking, kind_label
+from nodes.offline.doctor_actions import is_asking, kind_label, kind_of
 from nodes.offline.meaning import subject_of
 from nodes.offline.own_words import in_own_words, voice_of
 from nodes.offline.record_answers import answer_from_record, denial, facts_for
