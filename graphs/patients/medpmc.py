@@ -16,10 +16,9 @@ from nodes.offline.record_answers import Silence
 from nodes.patients.medpmc.actor import act
 from nodes.patients.medpmc.technician import ask_back, report_results, search_files, take_order
 from nodes.patients.registration import patient
-from nodes.patients.saps.memory_bank import release
+from nodes.patients.saps.memory_bank import hold_record, release
 from nodes.patients.saps.response_generator import respond
 from nodes.patients.saps.state_tracker import AMBIGUOUS, Action, track_coverage, track_kind, track_specificity
-from nodes.patients.saps.whole_record import hold_record
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Ended, Picture, Presentation, Turn
 from nodes.state.patient_side import PatientSideOutput

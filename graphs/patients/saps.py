@@ -9,12 +9,11 @@ from graphs.state_graph import StateGraph
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
 from nodes.patients.registration import patient
-from nodes.patients.saps.memory_bank import release
+from nodes.patients.saps.memory_bank import hold_record, release
 from nodes.patients.saps.response_generator import GeneratorState, respond
 from nodes.patients.saps.state_tracker import track_coverage, track_kind, track_specificity
-from nodes.patients.saps.whole_record import hold_record, is_untracked
 from nodes.patients.systems import PATIENTS
-from nodes.state.patient_side import PatientSideOutput, PatientSideState
+from nodes.state.patient_side import PatientSideOutput, PatientSideState, turn_number
 
 
 class SapsState(GeneratorState, PatientSideState, total=False):
@@ -24,8 +23,9 @@ class SapsState(GeneratorState, PatientSideState, total=False):
 
 
 def tracker_or_whole_record(state: SapsState, runtime: Runtime[Context]) -> Literal["tracker", "whole record"]:
-    """Use the whole record if the tracker is switched off."""
-    return "whole record" if is_untracked(state, context_of(runtime)) else "tracker"
+    """Use the whole record if the tracker is switched off; the greeting is recognised without it."""
+    after_greeting = turn_number(state.get("dialogue", [])) > 1 or state.get("opened", False)
+    return "whole record" if after_greeting and not context_of(runtime).tracker else "tracker"
 
 
 def tracked_or_on(state: SapsState) -> Literal["tracked", "still open"]:

@@ -128,6 +128,22 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
     return {**update, "dialogue_ended": "concluded"} if action == "Conclusion" else update
 
 
+@node
+async def hold_record(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
+    """Without the tracker, release the whole record for the turn, with no requirement but to keep to it.
+
+    So the speaker sees all of it (AIE, figure 3a; Med-PMC, section 4.5).
+    """
+    language, everything = state["presentation"].language, facts_on_record(state)
+    return {
+        "action": None,
+        "released": [fact.text for fact in everything],
+        "own_words": said_of(everything, state["patient_record"], language),
+        "silence": await silence_for(state["dialogue"][-1].text, everything, language, runtime.context),
+        "requirement": requirement_of(None, runtime.context.prompt_language(language)),
+    }
+
+
 async def _chosen(facts: Sequence[RecordSentence], state: TrackerState, context: Context) -> list[RecordSentence]:
     """Return the facts that answer the doctor, in their order; of the histories, no more than ``history_sentences``."""
     words, language = state["dialogue"][-1].text, state["presentation"].language

@@ -152,7 +152,6 @@ MAY_SEE: dict[str, set[str]] = {
     "patients.ai_hospital.examiner": {"examination_record"},
     "patients.medpmc.technician": {"examination_record"},
     "patients.saps.memory_bank": RECORDS,
-    "patients.saps.whole_record": RECORDS,
     "patients.clinichat": RECORDS,  # CliniChat: the patient brings the clinical note, results included
     "patients.saps.state_tracker": RECORDS,  # AIE: one person answers for the patient and for the examinations
 }
