@@ -234,6 +234,12 @@ def at_least_one(answers: Collection[T], state: Mapping[str, Any]) -> Collection
     raise error
 
 
+def file_found(context: Context, event: str, stage: str, place: Sequence[str], content: Mapping[str, Any]) -> Trace:
+    """Record what a node found without asking anyone, by its place in the course of the case."""
+    found = Event(id=entry_id(context.scope, stage, *place), event=event, stage=stage, content=content)
+    return file_event(found, context.trace_file)
+
+
 def file_dropped_seat(error: AnswerError, context: Context) -> Trace:
     """Record that a group goes on without one of its seats, with the call that failed."""
     content = {"call": error.call, "error": str(error)}

@@ -13,9 +13,9 @@ from cases.strict import Strict
 from cases.vocabulary import DEPARTMENTS, Language
 from llm import ModelSettings, Role, ask
 from llm.specs import OFFLINE
-from llm.trace import RECALLED, Event, entry_id, file_event
+from llm.trace import RECALLED
 from nodes.context import Context
-from nodes.node import member, node
+from nodes.node import file_found, member, node
 from nodes.offline.whole_picture import seen_whole
 from nodes.state.chart import Findings
 from nodes.workflow.stages import DIAGNOSIS, LEVEL1, Stage, read_chart
@@ -93,14 +93,9 @@ async def recall(state: Findings, runtime: Runtime[Context], stage: Stage) -> di
         for neighbour in found
         if not neighbour.aside
     ]
-    visit, turns = f"visit{state.get('backtracks', 0)}", len(state.get("dialogue", []))
-    event = Event(
-        id=entry_id(context.scope, stage.name, visit, f"recalled{turns}"),
-        event=RECALLED,
-        stage=stage.name,
-        content={"symptoms": state["symptoms"], "cases": shown},
-    )
-    return {"recalled": found, "trace": file_event(event, context.trace_file)}
+    place = (f"visit{state.get('backtracks', 0)}", f"recalled{len(state.get('dialogue', []))}")
+    content = {"symptoms": state["symptoms"], "cases": shown}
+    return {"recalled": found, "trace": file_found(context, RECALLED, stage.name, place, content)}
 
 
 async def neighbours_for(findings: Findings, stage: Stage, context: Context) -> list[Neighbour]:

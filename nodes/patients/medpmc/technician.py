@@ -10,11 +10,10 @@ from langgraph.runtime import Runtime
 
 from cases.case import ExaminationRecord
 from cases.vocabulary import Language
-from llm import Event, Role, Speech
-from llm.trace import entry_id, file_event
+from llm import Role, Speech
 from nodes.asking import ask_in_turn
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import file_found, node
 from nodes.patients.ai_hospital.examiner import (
     Outcomes,
     OutcomesView,
@@ -92,23 +91,19 @@ async def search_files(state: FilesState, runtime: Runtime[Context]) -> dict[str
     on_record = bool(released or pictures)
     action = (EFFECTIVE if on_record else INEFFECTIVE)["advice"]
     findings = {as_spoken(item, dialogue[-1].text, shown): found[item][0] for item in told_once(filed)}
-    event = Event(
-        id=entry_id(context.scope, "medpmc", "released_results", f"turn{turn_number(dialogue)}"),
-        event="released_results",
-        stage="medpmc",
-        content={
-            "action": action,
-            "released": released,
-            "unnamed": state["unnamed"],
-            "pictures": [picture.item for picture in pictures],
-        },
-    )
+    content = {
+        "action": action,
+        "released": released,
+        "unnamed": state["unnamed"],
+        "pictures": [picture.item for picture in pictures],
+    }
+    place = ("released_results", f"turn{turn_number(dialogue)}")
     return {
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
         "findings": findings,
         "found_pictures": pictures,
         "released": released,
-        "trace": file_event(event, context.trace_file),
+        "trace": file_found(context, "released_results", "medpmc", place, content),
     }
 
 

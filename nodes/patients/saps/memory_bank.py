@@ -15,11 +15,10 @@ from pydantic import Field
 from cases.strict import Strict
 from cases.text.record_sentences import RecordSentence
 from cases.vocabulary import Language
-from llm import Event, ModelSettings, Role
-from llm.trace import entry_id, file_event
+from llm import ModelSettings, Role
 from nodes.asking import ask_in_turn
 from nodes.context import Context
-from nodes.node import node
+from nodes.node import file_found, node
 from nodes.offline.doctor_actions import Kind
 from nodes.offline.orders import open_results
 from nodes.offline.own_words import said_of
@@ -105,17 +104,13 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         action = action if facts else INEFFECTIVE[state["kind"]]
     released, is_denied = [fact.text for fact in facts], action == INEFFECTIVE["inquiry"]
     requirement = requirement_of(action, context.prompt_language(language))
-    event = Event(
-        id=entry_id(context.scope, "saps", "released_memory", f"turn{turn_number(dialogue)}"),
-        event="released_memory",
-        stage="saps",
-        content={
-            "action": action,
-            "released": released,
-            "unnamed": [fact.text for fact in facts if fact.is_result and fact not in named_results],
-            "requirement": requirement,
-        },
-    )
+    content = {
+        "action": action,
+        "released": released,
+        "unnamed": [fact.text for fact in facts if fact.is_result and fact not in named_results],
+        "requirement": requirement,
+    }
+    place = ("released_memory", f"turn{turn_number(dialogue)}")
     update: dict[str, Any] = {
         "dialogue": [*dialogue[:-1], dialogue[-1].model_copy(update={"action": action})],
         "action": action,
@@ -123,7 +118,7 @@ async def release(state: TrackerState, runtime: Runtime[Context]) -> dict[str, A
         "own_words": said_of(facts, state["patient_record"], language),
         "silence": await silence_for(dialogue[-1].text, everything, language, context) if is_denied else "untold",
         "requirement": requirement,
-        "trace": file_event(event, context.trace_file),
+        "trace": file_found(context, "released_memory", "saps", place, content),
     }
     return {**update, "dialogue_ended": "concluded"} if action == "Conclusion" else update
 
