@@ -4,7 +4,6 @@ Each step is a closed choice: its answer type is an enumeration, which servers w
 call's JSON schema.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -148,9 +147,11 @@ specificity_tracker = Role(
 coverage_tracker = Role("state_tracker", "saps", "saps/tracker_coverage", Coverage, offline=coverage_by_rule)
 
 
-def _before(dialogue: Sequence[Turn], context: Context) -> list[Turn]:
-    """Return the dialogue before the doctor's words if the tracker sees it; else nothing."""
-    return [*dialogue[:-1]] if context.tracker_context == "dialogue" else []
+def _heard(state: TrackerState, context: Context) -> dict[str, Any]:
+    """Return what every step sees: the doctor's words, the dialogue before them if it is shown, and the language."""
+    *before, last = state["dialogue"]
+    shown = before if context.tracker_context == "dialogue" else []
+    return {"words": last.text, "dialogue": shown, "language": state["presentation"].language}
 
 
 @node(asks=kind_tracker)
@@ -167,18 +168,9 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
         return {"dialogue": [Turn(speaker="doctor", text=words)], "action": "Initialization"}
     if turn_number(dialogue) == 1 and not state.get("opened"):
         return {"action": "Initialization"}
-    answer = await ask_in_turn(
-        kind_tracker if demands else kind_tracker.at(kind_tracker.stage, KindInOneRoom),
-        WordsView(
-            words=dialogue[-1].text,
-            dialogue=_before(dialogue, runtime.context),
-            language=language,
-            in_one_room=not demands,
-        ),
-        state,
-        runtime.context,
-        "kind",
-    )
+    role = kind_tracker if demands else kind_tracker.at(kind_tracker.stage, KindInOneRoom)
+    view = WordsView(**_heard(state, runtime.context), in_one_room=not demands)
+    answer = await ask_in_turn(role, view, state, runtime.context, "kind")
     kind: Kind = answer.kind if demands or answer.kind != "demand" else "advice"  # the rule may say demand
     whole = WHOLE_KINDS.get(kind)
     return {"kind": kind, "action": whole} if whole else {"kind": kind}
@@ -187,8 +179,8 @@ async def track_kind(state: TrackerState, runtime: Runtime[Context], demands: bo
 @node(asks=specificity_tracker)
 async def track_specificity(state: TrackerState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Step 2: specific or ambiguous."""
-    dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
-    view = KindView(words=dialogue[-1].text, dialogue=_before(dialogue, runtime.context), kind=kind, language=language)
+    kind = state["kind"]
+    view = KindView(**_heard(state, runtime.context), kind=kind)
     answer = await ask_in_turn(specificity_tracker, view, state, runtime.context, "specificity")
     return {"action": AMBIGUOUS[kind]} if answer.specificity == "ambiguous" else {}
 
@@ -199,20 +191,9 @@ async def track_coverage(state: TrackerState, runtime: Runtime[Context]) -> dict
 
     With ``extraction = "one_call"``, the memory bank decides by whether it chooses a sentence.
     """
-    dialogue, language, kind = state["dialogue"], state["presentation"].language, state["kind"]
+    kind = state["kind"]
     if runtime.context.extraction == "one_call":
         return {"action": EFFECTIVE[kind]}
-    answer = await ask_in_turn(
-        coverage_tracker,
-        RecordView(
-            words=dialogue[-1].text,
-            dialogue=_before(dialogue, runtime.context),
-            kind=kind,
-            facts=facts_on_record(state),
-            language=language,
-        ),
-        state,
-        runtime.context,
-        "coverage",
-    )
+    view = RecordView(**_heard(state, runtime.context), kind=kind, facts=facts_on_record(state))
+    answer = await ask_in_turn(coverage_tracker, view, state, runtime.context, "coverage")
     return {"action": (EFFECTIVE if answer.coverage == "on_record" else INEFFECTIVE)[kind]}
