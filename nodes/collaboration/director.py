@@ -150,14 +150,9 @@ async def _ask(role: Role[Any], state: ConferenceState, context: Context, subjec
     case = subject_view(subject, state, context)
     reports = as_shown(last_statements(state), subject, state.get("facts"))
     view = DirectorView(**vars(case), reports=reports, disputes=state.get("disputes", []))
-    return await ask(
-        role,
-        view,
-        context,
-        language=case.chart.language,
-        place=place(state, what, f"round{state.get('round', 0)}"),
-        pictures=[*pictures_shown(state), *pictures_of(subject, case.chart, state)],
-    )
+    where = place(state, what, f"round{state.get('round', 0)}")
+    pictures = [*pictures_shown(state), *pictures_of(subject, case.chart, state)]
+    return await ask(role, view, context, language=case.chart.language, place=where, pictures=pictures)
 
 
 def _next_round(state: ConferenceState, context: Context, disputes: list[Dispute], agreed: bool) -> dict[str, Any]:

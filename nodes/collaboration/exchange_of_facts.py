@@ -109,16 +109,6 @@ async def agree_on_facts(state: ConferenceState, runtime: Runtime[Context]) -> d
 
 async def _ask(role: Role[Any], state: ConferenceState, context: Context, what: str) -> Any:
     chart = REPORT.chart(state, context)
-    return await ask(
-        role,
-        FactsView(
-            chart=chart,
-            reports=last_statements(state),
-            draft=state.get("facts"),
-            confirmations=state.get("confirmations", []),
-        ),
-        context,
-        language=chart.language,
-        place=what,
-        pictures=pictures_shown(state),
-    )
+    view = FactsView(chart, last_statements(state), state.get("facts"), state.get("confirmations", []))
+    pictures = pictures_shown(state)
+    return await ask(role, view, context, language=chart.language, place=what, pictures=pictures)

@@ -194,24 +194,20 @@ async def revise(state: ConferenceState, runtime: Runtime[Context], subject: Sub
     earlier = [statement for statement in state.get("statements", []) if statement not in last]
     last, earlier = as_shown(last, subject, facts), as_shown(earlier, subject, facts)
     answer: type[Revision[Any]] = Revision[subject.answer]  # type: ignore[name-defined]
-    revision = await ask(
-        intern.at(subject.name, answer),
-        InternView(
-            **vars(case),
-            seat=seat,
-            image_class=state.get("image_class"),
-            neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
-            own=next((statement for statement in last if statement.seat == seat), None),
-            others=[statement for statement in last if statement.seat != seat],
-            earlier=earlier,
-            disputes=state.get("disputes", objections(subject, state, chart.language)),
-        ),
-        context,
-        language=chart.language,
-        place=place(state, f"round{round_}", f"seat{seat}"),
-        pictures=[*pictures_shown(state, seat), *pictures_of(subject, chart, state)],
+    role = intern.at(subject.name, answer)
+    view = InternView(
+        **vars(case),
         seat=seat,
+        image_class=state.get("image_class"),
+        neighbours=recalled_at(subject.stage, state, chart) if subject.stage else [],
+        own=next((statement for statement in last if statement.seat == seat), None),
+        others=[statement for statement in last if statement.seat != seat],
+        earlier=earlier,
+        disputes=state.get("disputes", objections(subject, state, chart.language)),
     )
+    where = place(state, f"round{round_}", f"seat{seat}")
+    pictures = [*pictures_shown(state, seat), *pictures_of(subject, chart, state)]
+    revision = await ask(role, view, context, language=chart.language, place=where, pictures=pictures, seat=seat)
     report = on_agreed_facts(revision.report, facts).model_dump(mode="json")
     return {"statements": [Statement(round=round_, seat=seat, report=report, reasoning=revision.reasoning)]}
 

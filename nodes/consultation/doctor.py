@@ -240,14 +240,8 @@ async def question(state: DoctorState, runtime: Runtime[Context], consultation: 
     role: Role[Any] = DOCTORS[stage_of_doctor(context, consultation)]
     if context.doctor_mode != "direct":
         role = thinking(role)
-    turn = await ask(
-        role,
-        view,
-        context,
-        language=chart.language,
-        place=f"turn{asked + 1}",
-        pictures=[*example.pictures, *(picture.file for picture in chart.all_pictures)],
-    )
+    pictures = [*example.pictures, *(picture.file for picture in chart.all_pictures)]
+    turn = await ask(role, view, context, language=chart.language, place=f"turn{asked + 1}", pictures=pictures)
     thoughts = turn.reasoning.strip() if context.thoughts == "spoken" and isinstance(turn, ReasonedTurn) else ""
     said = mark("space", chart.language).join(filter(None, (thoughts, turn.text)))
     ended = "concluded" if turn.finished else "turn_limit" if asked + 1 >= context.max_turns else ""

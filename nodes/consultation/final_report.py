@@ -192,11 +192,7 @@ async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, A
     role: Role[Any] = reporter
     if form == "case_report":
         role = reporter.at(reporter.stage, CaseReport, offline=case_report_by_neighbours)
-    written = await ask(
-        role,
-        ReportView(chart=chart, neighbours=recalled, form=form, seat=state.get("seat", 0)),
-        runtime.context,
-        language=chart.language,
-        pictures=[picture.file for picture in chart.all_pictures],
-    )
+    view = ReportView(chart=chart, neighbours=recalled, form=form, seat=state.get("seat", 0))
+    pictures = [picture.file for picture in chart.all_pictures]
+    written = await ask(role, view, runtime.context, language=chart.language, pictures=pictures)
     return {"report": written.in_five_parts() if form == "case_report" else written}

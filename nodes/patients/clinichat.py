@@ -135,32 +135,27 @@ async def converse(state: ClinichatPatientState, runtime: Runtime[Context]) -> d
     else those of which the reply tells, or all if the physician asked for results without naming any.
     """
     dialogue, context = state["dialogue"], runtime.context
-    language, question = state["presentation"].language, dialogue[-1].text
-    shown = context.prompt_language(language)
+    question, shown = dialogue[-1].text, context.prompt_language(state["presentation"].language)
     examinations, folder = state["examination_record"], state.get("picture_folder", "")
     tests = named_tests(question)
     filed = [text for test in tests for text in look_up(examinations, test.spelling, folder, False, question).texts]
-    reply = await ask_in_turn(
-        patient,
-        ClinichatPatientView(
-            record=state["patient_record"],
-            results={label(item, shown): text for item, text in examinations.results.items()},
-            filed=list(dict.fromkeys(filed)),
-            dialogue=EarlierTurns(dialogue[:-1]),
-            question=question,
-            language=shown,
-            words_alone=context.patient_context == "words",
-        ),
-        state,
-        context,
+    view = ClinichatPatientView(
+        record=state["patient_record"],
+        results={label(item, shown): text for item, text in examinations.results.items()},
+        filed=list(dict.fromkeys(filed)),
+        dialogue=EarlierTurns(dialogue[:-1]),
+        question=question,
+        language=shown,
+        words_alone=context.patient_context == "words",
     )
+    reply = await ask_in_turn(patient, view, state, context)
     items = [test.item for test in tests] or _told_of(reply.text, examinations)
     if not items and (_PATTERNS["asks_for_results"].search(question) or wants_examination(question)):
         items = [image.item for image in examinations.images]
     _, pictures = release(examinations, items, folder, context.send_pictures)
     said = Turn(speaker="patient", text=reply.text, pictures=pictures if reply.occasion == "results" else [])
     # Who hears the last words alone cannot know what was named before.
-    told = context.patient_context == "words" and any(turn.action == "suspected_disease" for turn in dialogue)
+    told = view.words_alone and any(turn.action == "suspected_disease" for turn in dialogue)
     named = told or reply.suspected_disease.strip()
     ended = "patient_ended" if reply.occasion == "confirmatory_tests" and named else ""
     answered = dialogue[-1].model_copy(update={"action": reply.occasion})

@@ -66,19 +66,14 @@ patient = Role(
 @node(asks=patient)
 async def answer(state: PatientState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask for the patient's reply to the doctor's last turn."""
-    dialogue = state["dialogue"]
-    language = state["presentation"].language
+    dialogue, language = state["dialogue"], state["presentation"].language
     shown = runtime.context.prompt_language(language)
-    reply = await ask_in_turn(
-        patient,
-        PatientView(
-            record=state["patient_record"],
-            dialogue=EarlierTurns(dialogue[:-1]),
-            question=dialogue[-1].text,
-            language=language,
-            results={label(item, shown): text for item, text in state.get("told_results", {}).items()},
-        ),
-        state,
-        runtime.context,
+    view = PatientView(
+        record=state["patient_record"],
+        dialogue=EarlierTurns(dialogue[:-1]),
+        question=dialogue[-1].text,
+        language=language,
+        results={label(item, shown): text for item, text in state.get("told_results", {}).items()},
     )
+    reply = await ask_in_turn(patient, view, state, runtime.context)
     return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text)]}

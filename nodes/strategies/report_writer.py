@@ -113,25 +113,20 @@ async def assign(state: PanelState, runtime: Runtime[Context], stage: Stage) -> 
 @node(asks=report_writer)
 async def synthesise(state: PanelState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask for the joint report of the panel, or of one team; a panel whose report stays as it was has ended."""
-    case = case_view(state, stage, runtime.context)
-    team, round_ = state.get("team", 0), state.get("round", 0)
+    team = state.get("team", 0)
     analyses = [analysis for analysis in state.get("analyses", []) if analysis.team == team]
     at_least_one(analyses, state)
     last = next((item for item in state.get("syntheses", []) if item.team == team), None)
-    written = await ask_at_stage(
-        report_writer,
-        WriterView(
-            **vars(case),
-            purpose=purpose_of(state),
-            reports=earlier_reports(state),
-            analyses=analyses,
-            synthesis=last,
-            objections=last_objections(state),
-        ),
-        state,
-        runtime.context,
-        f"team{team}" if team else f"round{round_}",
+    view = WriterView(
+        **vars(case_view(state, stage, runtime.context)),
+        purpose=purpose_of(state),
+        reports=earlier_reports(state),
+        analyses=analyses,
+        synthesis=last,
+        objections=last_objections(state),
     )
+    where = f"team{team}" if team else f"round{state.get('round', 0)}"
+    written = await ask_at_stage(report_writer, view, state, runtime.context, where)
     synthesis = Synthesis(team=team, report=written.report, proposal=written.proposal)
     # The votes on a report that nobody changed are known.
     return {"syntheses": [synthesis], **({"ended": "exhausted"} if synthesis == last else {})}

@@ -62,19 +62,8 @@ def judges_of(stage: Stage, context: Context) -> tuple[str, ...]:
 @member(asks=feedback_agent)
 async def judge(state: StageState, runtime: Runtime[Context], stage: Stage) -> dict[str, Any]:
     """Ask one physician whether the decision can be built on."""
-    context = runtime.context
     physician, round_ = state["judge"], state.get("round", 0)
-    verdict = await ask_at_stage(
-        feedback_agent,
-        JudgeView(
-            **vars(stage_view(state, stage, context)),
-            judge=physician,
-            decision=state["decision"],
-            reply=state.get("reply", ""),
-        ),
-        state,
-        context,
-        f"round{round_}",
-        physician,
-    )
+    case, reply = stage_view(state, stage, runtime.context), state.get("reply", "")
+    view = JudgeView(**vars(case), judge=physician, decision=state["decision"], reply=reply)
+    verdict = await ask_at_stage(feedback_agent, view, state, runtime.context, f"round{round_}", physician)
     return {"judgements": [Objection(round=round_, judge=physician, verdict=verdict)]}

@@ -53,15 +53,11 @@ async def extract_orders(state: Findings, runtime: Runtime[Context]) -> dict[str
     """Extract the orders from the dialogue (MedChain, A.2.2: how the benchmark scores single agents)."""
     language = state["presentation"].language
     shown = runtime.context.prompt_language(language)
-    orders = await ask(
-        extraction_agent,
-        DialogueView(
-            dialogue=state.get("dialogue", []),
-            physical_options=Options(PHYSICAL_ITEMS.names, shown),
-            auxiliary_options=Options(AUXILIARY_ITEMS.names, shown),
-            results_told=runtime.context.results_in_dialogue,
-        ),
-        runtime.context,
-        language=language,
+    view = DialogueView(
+        dialogue=state.get("dialogue", []),
+        physical_options=Options(PHYSICAL_ITEMS.names, shown),
+        auxiliary_options=Options(AUXILIARY_ITEMS.names, shown),
+        results_told=runtime.context.results_in_dialogue,
     )
+    orders = await ask(extraction_agent, view, runtime.context, language=language)
     return {"physical_orders": orders.physical, "auxiliary_orders": orders.auxiliary}

@@ -65,21 +65,10 @@ async def review(state: ReviewState, runtime: Runtime[Context]) -> dict[str, Any
     ordered = {*state.get("physical_orders", []), *state.get("auxiliary_orders", []), *state.get("requested", [])}
     open_items = [item for item in EXAMINATION_ITEMS.names if item not in ordered]
     visit = state.get("backtracks", 0)
-    missing = await ask(
-        reviewer,
-        ReviewView(
-            chart=chart,
-            options=Options(open_items, chart.language),
-            neighbours=Recalled(
-                await neighbours_for(state, DIAGNOSIS, context) if context.retrieval else [],
-                ("symptoms", "diagnosis", "physical_items", "auxiliary_items"),
-                chart.language,
-            ),
-        ),
-        context,
-        language=chart.language,
-        place=f"visit{visit}",
-    )
+    found = await neighbours_for(state, DIAGNOSIS, context) if context.retrieval else []
+    recalled = Recalled(found, ("symptoms", "diagnosis", "physical_items", "auxiliary_items"), chart.language)
+    view = ReviewView(chart=chart, options=Options(open_items, chart.language), neighbours=recalled)
+    missing = await ask(reviewer, view, context, language=chart.language, place=f"visit{visit}")
     items = [item for item in missing.items if item in open_items]
     if not items:
         return {"sent_back": False}

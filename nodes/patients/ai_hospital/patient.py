@@ -121,20 +121,13 @@ async def relay(state: AiHospitalPatientState, runtime: Runtime[Context]) -> dic
 
 
 async def _speak(role: Role[Any], state: AiHospitalPatientState, context: Context, outcomes: str = "") -> Any:
-    language = state["presentation"].language
     dialogue = state["dialogue"]
-    heard = heard_by("patient", dialogue)
-    return await ask_in_turn(
-        role,
-        AiHospitalPatientView(
-            record=state["patient_record"],
-            profile=state.get("profile"),
-            dialogue=EarlierTurns(heard[:-1]),
-            question=last_words(dialogue),
-            outcomes=outcomes,
-            language=context.prompt_language(language),
-        ),
-        state,
-        context,
-        "relay" if outcomes else "",
+    view = AiHospitalPatientView(
+        record=state["patient_record"],
+        profile=state.get("profile"),
+        dialogue=EarlierTurns(heard_by("patient", dialogue)[:-1]),
+        question=last_words(dialogue),
+        outcomes=outcomes,
+        language=context.prompt_language(state["presentation"].language),
     )
+    return await ask_in_turn(role, view, state, context, "relay" if outcomes else "")

@@ -63,10 +63,6 @@ profile_author = Role("patient_profile", "ai_hospital", "ai_hospital/profile", P
 async def introduce(state: ProfileState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask for the profile, and let the patient open the dialogue with its statement."""
     language = state["presentation"].language
-    profile = await ask(
-        profile_author,
-        ProfileView(record=state["patient_record"], language=runtime.context.prompt_language(language)),
-        runtime.context,
-        language=language,
-    )
+    view = ProfileView(record=state["patient_record"], language=runtime.context.prompt_language(language))
+    profile = await ask(profile_author, view, runtime.context, language=language)
     return {"profile": profile, "dialogue": [Turn(speaker="patient", addressee="doctor", text=profile.statement)]}

@@ -98,20 +98,16 @@ response_generator = Role(
 @node(asks=response_generator)
 async def respond(state: GeneratorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Reply to the doctor's last turn."""
-    dialogue, language = state["dialogue"], state["presentation"].language
-    reply = await ask_in_turn(
-        response_generator,
-        ReleasedView(
-            words=dialogue[-1].text,
-            dialogue=EarlierTurns(dialogue[:-1]),
-            action=state["action"],
-            released=state["released"],
-            requirement=state["requirement"],
-            own_words=state["own_words"],
-            language=language,
-            silence=state["silence"],
-        ),
-        state,
-        runtime.context,
+    dialogue = state["dialogue"]
+    view = ReleasedView(
+        words=dialogue[-1].text,
+        dialogue=EarlierTurns(dialogue[:-1]),
+        action=state["action"],
+        released=state["released"],
+        requirement=state["requirement"],
+        own_words=state["own_words"],
+        language=state["presentation"].language,
+        silence=state["silence"],
     )
+    reply = await ask_in_turn(response_generator, view, state, runtime.context)
     return {"dialogue": [*dialogue, Turn(speaker="patient", text=reply.text, facts=state["released"])]}
