@@ -165,14 +165,7 @@ def _chart_of_facts(view: InternView) -> Chart:
 
 
 intern: Role[Any] = Role(
-    "intern",
-    "",
-    "collaboration/intern",
-    Revision,
-    offline=give_way,
-    seats=MOST_INTERNS,
-    seated="interns",
-    stages=SUBJECTS,
+    "intern", "", "collaboration/intern", Revision, give_way, seats=MOST_INTERNS, seated="interns", stages=SUBJECTS
 )
 
 

@@ -117,14 +117,8 @@ def in_plain_words(view: ClinichatPatientView, words: str) -> ClinichatReply:
     return reply_by_rule(view).model_copy(update={"text": words})
 
 
-patient = Role(
-    "patient",
-    "clinichat",
-    "clini_eval/patient",
-    ClinichatReply,
-    offline=reply_by_rule,
-    speech=Speech(None, in_plain_words, lambda view: view.question),
-)
+spoken = Speech(None, in_plain_words, lambda view: view.question)
+patient = Role("patient", "clinichat", "clini_eval/patient", ClinichatReply, offline=reply_by_rule, speech=spoken)
 
 
 @node(asks=patient)

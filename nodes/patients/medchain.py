@@ -53,14 +53,8 @@ def quote_the_record(view: PatientView) -> PatientReply:
     return PatientReply(text=answer_from_record(view.question, view.record, view.dialogue, view.language))
 
 
-patient = Role(
-    "patient",
-    "history_taking",
-    "medchain/patient",
-    PatientReply,
-    offline=quote_the_record,
-    speech=Speech.of_text(PatientReply, lambda view: view.question),
-)
+spoken = Speech.of_text(PatientReply, lambda view: view.question)
+patient = Role("patient", "history_taking", "medchain/patient", PatientReply, offline=quote_the_record, speech=spoken)
 
 
 @node(asks=patient)

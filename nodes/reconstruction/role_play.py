@@ -97,24 +97,15 @@ def _script_of(view: PhysicianView | PatientView) -> list[Exchange]:
     return planned[:turns]
 
 
-physician = Role(
-    "doctor",
-    "reconstruction",
-    "reconstruction/physician",
-    PhysicianTurn,
-    next_of_the_script,
-    speech=Speech(
-        None, lambda view, words: PhysicianTurn(text=words, finished=kind_of(words, view.language) == "conclusion")
-    ),
-)
-patient = Role(
-    "patient",
-    "reconstruction",
-    "reconstruction/patient",
-    PatientTurn,
-    reply_of_the_script,
-    speech=Speech.of_text(PatientTurn, lambda view: view.spoken),
-)
+def in_plain_words(view: PhysicianView, words: str) -> PhysicianTurn:
+    """Read plain words as the physician's turn; a farewell ends the dialogue."""
+    return PhysicianTurn(text=words, finished=kind_of(words, view.language) == "conclusion")
+
+
+said = Speech(None, in_plain_words)
+physician = Role("doctor", "reconstruction", "reconstruction/physician", PhysicianTurn, next_of_the_script, speech=said)
+replied = Speech.of_text(PatientTurn, lambda view: view.spoken)
+patient = Role("patient", "reconstruction", "reconstruction/patient", PatientTurn, reply_of_the_script, speech=replied)
 
 
 @node(asks=physician)

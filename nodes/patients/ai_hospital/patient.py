@@ -84,20 +84,13 @@ def in_plain_words(view: AiHospitalPatientView, words: str) -> PatientWords:
     return PatientWords(addressee="examiner" if to_examiner else "doctor", text=words)
 
 
-patient = Role(
-    "patient",
-    "ai_hospital",
-    "ai_hospital/patient",
-    PatientWords,
-    offline=quote_or_pass_on,
-    speech=Speech(None, in_plain_words, lambda view: view.question),
-)
+spoken = Speech(None, in_plain_words, lambda view: view.question)
+patient = Role("patient", "ai_hospital", "ai_hospital/patient", PatientWords, offline=quote_or_pass_on, speech=spoken)
 
 
 # Its form has no addressee: a model of 1.5 billion parameters named the examiner again, 141 times of 141.
-messenger: Role[Any] = patient.at(
-    patient.stage, WordsToDoctor, speech=Speech.of_text(WordsToDoctor, lambda view: view.question)
-)
+relayed = Speech.of_text(WordsToDoctor, lambda view: view.question)
+messenger: Role[Any] = patient.at(patient.stage, WordsToDoctor, speech=relayed)
 
 
 @node(asks=patient)

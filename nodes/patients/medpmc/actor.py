@@ -75,15 +75,8 @@ def most_words(plain: str, language: Language, longer: bool = True) -> int:
     return length + longer * max(_ROOM[rules_of(language)], length // 2)
 
 
-actor = Role(
-    "actor",
-    "medpmc",
-    "medpmc/actor",
-    Rewriting,
-    offline=with_manners,
-    speech=Speech.of_text(Rewriting),
-    check=keeps_the_facts,
-)
+spoken = Speech.of_text(Rewriting)
+actor = Role("actor", "medpmc", "medpmc/actor", Rewriting, with_manners, speech=spoken, check=keeps_the_facts)
 
 
 @node(asks=actor)

@@ -85,13 +85,9 @@ def quote_what_is_released(view: ReleasedView) -> SimulatedReply:
     return SimulatedReply(text=mark("space", view.language).join(reply) or phrases["all_said"])
 
 
+spoken = Speech.of_text(SimulatedReply, lambda view: view.words)
 response_generator = Role(
-    "response_generator",
-    "saps",
-    "saps/response_generator",
-    SimulatedReply,
-    offline=quote_what_is_released,
-    speech=Speech.of_text(SimulatedReply, lambda view: view.words),
+    "response_generator", "saps", "saps/response_generator", SimulatedReply, quote_what_is_released, speech=spoken
 )
 
 
