@@ -95,10 +95,8 @@ def identity_of(model: str) -> str:
     """Return what identifies a model in the cache: its name, or for a folder its path and the state of its files."""
     if _is_default(model):
         return DEFAULT_MODEL
-    if model == MULTILINGUAL_MODEL:
-        return model
     folder = Path(os.path.expanduser(model))
-    if not folder.is_dir():
+    if model == MULTILINGUAL_MODEL or not folder.is_dir():
         return model
     state = sorted(
         (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
