@@ -39,17 +39,10 @@ _ENDED = {"agreed": "agreed", "rounds_used_up": "exhausted", "no_discussion": "n
 async def hand_on(state: ConferenceState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Return the decision to the clinical workflow, with the rounds that led to it."""
     collaboration, decision = state["collaboration"], state["report"]
-    minutes = [
-        Round(
-            decision={f"intern{statement.seat}": statement.report for statement in round_.statements},
-            judgements=[
-                Judgement(
-                    judge="director",
-                    verdict=Verdict(accepted=round_.agreed, reason="; ".join(item.point for item in round_.disputes)),
-                )
-            ],
-        )
-        for round_ in collaboration.discussion
-    ]
+    minutes = []
+    for round_ in collaboration.discussion:
+        verdict = Verdict(accepted=round_.agreed, reason="; ".join(item.point for item in round_.disputes))
+        reports = {f"intern{statement.seat}": statement.report for statement in round_.statements}
+        minutes.append(Round(decision=reports, judgements=[Judgement(judge="director", verdict=verdict)]))
     only_round = Round(decision=decision.model_dump(mode="json"))
     return {"decision": decision, "minutes": minutes or [only_round], "ended": _ENDED[collaboration.ended]}

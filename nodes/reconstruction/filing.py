@@ -57,22 +57,17 @@ async def take_note(state: NoteInput, runtime: Runtime[Context]) -> dict[str, An
 @node
 async def file_dialogue(state: FilingState, runtime: Runtime[Context]) -> dict[str, Any]:
     """File the finished dialogue."""
-    context, note = runtime.context, state["note"]
-    sections = state.get("sections", [])
+    context, note, knowledge = runtime.context, state["note"], state.get("knowledge")
+    language, inferred = context.prompt_language(note.language), inferred_by(knowledge)
+    sections, exchanges, spoken = state.get("sections", []), state.get("exchanges", []), state.get("spoken", "")
+    dialogue = assemble(note, state["roles"], sections or [(None, exchanges)], inferred, language, last_words=spoken)
     at_once = context.whole_dialogue and context.reconstruction == "clini_recon"
-    strategy = f"{context.reconstruction}{'_whole' if at_once else ''}"
-    knowledge = state.get("knowledge")
-    inferred = inferred_by(knowledge)
-    dialogue = assemble(
-        note,
-        state["roles"],
-        sections or [(None, state.get("exchanges", []))],
-        inferred,
-        context.prompt_language(note.language),
-        last_words=state.get("spoken", ""),
-    ).model_copy(update={"diseases": state.get("diseases") or note.diseases})
-    department = note.department or (knowledge.diagnostic.department if knowledge else None)
-    return {"dialogue": dialogue.model_copy(update={"strategy": strategy, "department": department})}
+    found = {
+        "diseases": state.get("diseases") or note.diseases,
+        "strategy": f"{context.reconstruction}{'_whole' if at_once else ''}",
+        "department": note.department or (knowledge.diagnostic.department if knowledge else None),
+    }
+    return {"dialogue": dialogue.model_copy(update=found)}
 
 
 def inferred_by(knowledge: ClinicalKnowledge | None) -> str:

@@ -66,13 +66,12 @@ async def follow_up(state: ClosingState, runtime: Runtime[Context], strategy: st
     )
     if context.grow != "off":
         await add_to_memory(course, context)
-    return {
-        "follow_up": FollowUp(
-            course=course,
-            dialogue=state.get("dialogue", []),
-            urgency=referral.urgency,
-            diagnosis_basis=state["diagnosis"].basis,
-            treatment_plan=state["treatment"].plan,
-            ended={record.stage: record.ended for record in state.get("decisions", [])},
-        )
-    }
+    record = FollowUp(
+        course=course,
+        dialogue=state.get("dialogue", []),
+        urgency=referral.urgency,
+        diagnosis_basis=state["diagnosis"].basis,
+        treatment_plan=state["treatment"].plan,
+        ended={record.stage: record.ended for record in state.get("decisions", [])},
+    )
+    return {"follow_up": record}

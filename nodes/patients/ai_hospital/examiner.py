@@ -19,7 +19,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.hearing import heard_tests
 from nodes.patients.filed_results import as_spoken, look_up, ordered_as, part_of, told_once
-from nodes.state.chart import Picture, Turn, each_file_once
+from nodes.state.chart import Turn, each_file_once
 from nodes.state.patient_side import HeardState, last_words
 from prompts import load_words, mark
 
@@ -103,27 +103,23 @@ async def report_outcomes(state: DeskState, runtime: Runtime[Context]) -> dict[s
     if not state["requested_items"]:
         turn = Turn(speaker="examiner", addressee=addressee, text=wordings["dismissed"])
         return {"dialogue": [*dialogue, turn]}
-    findings: dict[str, str] = {}
-    facts: list[str] = []
-    pictures: list[Picture] = []
     ordered, folder = last_words(dialogue), state.get("picture_folder", "")
     found = {
         item: look_up(state["examination_record"], item, folder, context.send_pictures, part_of(item, ordered))
         for item in state["requested_items"]
     }
-    for item in told_once(found):
-        filed = found[item]
+    told = {item: found[item] for item in told_once(found)}
+    findings: dict[str, str] = {}
+    for item, filed in told.items():
         words = [*filed.texts, *([wordings["picture"]] if filed.pictures else [])]
         text = mark("space", shown).join(words) or wordings[context.absent_examinations]
         findings[as_spoken(item, ordered, shown)] = text
-        facts += filed.texts
-        pictures += filed.pictures
     outcomes = await ask_in_turn(examiner, OutcomesView(findings=findings, language=shown), state, context)
     turn = Turn(
         speaker="examiner",
         addressee=addressee,
         text=outcomes.text,
-        pictures=each_file_once(pictures),
-        facts=list(dict.fromkeys(facts)),
+        pictures=each_file_once(picture for filed in told.values() for picture in filed.pictures),
+        facts=list(dict.fromkeys(text for filed in told.values() for text in filed.texts)),
     )
     return {"dialogue": [*dialogue, turn]}
