@@ -6,10 +6,9 @@ from retrieval.embedding_models import DEFAULT_MODEL, MULTILINGUAL_MODEL, Embedd
 from retrieval.features import RememberedCase, feature_line, feature_text, remember
 from retrieval.kinship import Kin, kin_of
 from retrieval.memory import CaseMemoryError, Count, Memory, Neighbour
-from retrieval.opening import BUILTIN, build_memory, builtin_counts, open_memory, warn_of_other_languages
+from retrieval.opening import build_memory, builtin_counts, open_memory, warn_of_other_languages
 
 __all__ = [
-    "BUILTIN",
     "DEFAULT_MODEL",
     "MULTILINGUAL_MODEL",
     "CaseMemoryError",

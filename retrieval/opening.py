@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cases import Case, load_cases
+from cases.files import BUILTIN
 from retrieval.embedding import embed
 from retrieval.embedding_models import DEFAULT_MODEL
 from retrieval.features import remember
@@ -23,7 +24,6 @@ from retrieval.single_writer import SingleWriter
 if TYPE_CHECKING:
     from chromadb.config import Settings
 
-BUILTIN = "builtin"
 _BUILTIN_SPLITS = {BUILTIN: ("train", "validation"), f"{BUILTIN}:validation": ("validation",)}
 _TELEMETRY = "ANONYMIZED_TELEMETRY"  # Chroma's environment variable
 

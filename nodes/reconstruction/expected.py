@@ -17,7 +17,7 @@ from cases.text.sentences import last_sentence
 from cases.text.statements import mentions, statements
 from cases.text.words import stems_of
 from cases.vocabulary import data_file, patterns
-from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies
+from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies, denies_something
 from nodes.reconstruction.vectors import Rows, embedded
 
 SHARPNESS = 12.0  # of the attention to the clauses that are most like the question
@@ -26,7 +26,6 @@ MOST_TERMS = 2  # terms that count
 FEATURES = 13
 SHORT_NO, SHORT_YES = 6, 7  # maximum words of a bare no or yes; a longer reply says more
 _PATTERNS = patterns("nodes.reconstruction", "expected")
-_DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _REQUEST = re.compile(r"\b(?:can|could|would|will) you\b", re.IGNORECASE)
 _ANY = re.compile(r"\b(?:any|ever)", re.IGNORECASE)
 
@@ -100,7 +99,7 @@ def expected_rows(parsed: ParsedDialogue, asked: Sequence[str]) -> Rows:
 def clauses_of(note: str) -> list[Clause]:
     """Return the clauses of a note."""
     return [
-        Clause(content_of(f"{text}. {in_lay_words(text, 'en')}"), _DENIAL.search(text) is not None, text)
+        Clause(content_of(f"{text}. {in_lay_words(text, 'en')}"), denies_something(text), text)
         for statement in statements(note)
         for text in _PATTERNS["clause_end"].split(_PATTERNS["non"].sub(r"not \1ing", statement))
     ]

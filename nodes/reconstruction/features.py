@@ -19,7 +19,7 @@ from cases.text.sentences import sentences
 from cases.text.words import stems_of, words
 from cases.vocabulary import data_file, patterns
 from nodes.reconstruction.alignment import ASKED
-from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies
+from nodes.reconstruction.parsed import ParsedDialogue, affirms, content_words, denies, denies_something
 from nodes.reconstruction.vectors import Rows, embedded
 from retrieval.likeness import gram_rows
 
@@ -27,7 +27,6 @@ TELLS, SHORTEST = 3, 3  # minimum words of an answer, and of a sentence, to be s
 TOLD_AT_ALL = 2  # minimum of informative words in a note
 UNLIKE = 0.45  # similarity below which a part of the note counts as unsaid
 _PATTERNS = patterns("nodes.reconstruction", "learned")
-_DENIAL = patterns("nodes.reconstruction", "content")["denial"]
 _SIGNS = ("of_oneself", "of_you", "begins_as_answer")
 _QUESTION_SIGNS = ("asks_openly", "asks_when")
 
@@ -161,7 +160,7 @@ def claim_rows(parsed: ParsedDialogue, said: Sequence[Claim]) -> Rows:
         near, near_pair = (note @ text).max(), (note @ pair).max()
         again = max((turns[beside] @ text).max(), (turns[beside] @ pair).max()) if beside else 0.3
         alone, patient = not own & known, one.role == PATIENT
-        denied = denies(one.text) or _DENIAL.search(one.text) is not None
+        denied = denies(one.text) or denies_something(one.text)
         rows.append(
             [
                 *(near, near_pair, text @ whole, pair @ whole, again),

@@ -97,7 +97,7 @@ class ParsedDialogue:
             found = terms_in(sentence, self.language)
             terms |= {name for name, _ in found}
             denied |= {name for name, negated in found if negated}
-            open_list = _PATTERNS["denial"].search(sentence) is not None
+            open_list = denies_something(sentence)
             (uncertain if open_list else affirmed).update(name for name, negated in found if not negated)
         return NoteTerms(terms, affirmed - denied - uncertain, denied - affirmed - uncertain)
 
@@ -115,7 +115,7 @@ class ParsedDialogue:
             found = set[tuple[str, bool]]()
             for at, _, text in self.statements:
                 if at == number:
-                    open_list = _PATTERNS["denial"].search(text) is not None  # the denial may cover the following terms
+                    open_list = denies_something(text)  # the denial may cover the following terms
                     found |= {one for one in terms_in(text, self.language) if one[1] or not open_list}
             if len(asked) <= 2 and not any(negated for _, negated in asked):
                 if denies(message.content):
