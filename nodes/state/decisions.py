@@ -112,7 +112,7 @@ class Report(Decision):
 
     def __str__(self) -> str:
         """Return the report as one text."""
-        return "\n".join(part for part in (self.findings, self.impression) if part)
+        return "\n".join(self.listed())
 
 
 class Diagnosis(Decision):

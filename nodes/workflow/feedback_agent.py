@@ -32,17 +32,14 @@ def accept_unless_neighbours_disagree(view: JudgeView) -> Verdict:
     Accept what no similar case is at hand for, a diagnosis that a result names outright, and any report, since similar
     cases have other pictures. Each physician names of the nearest case what it had in the own part of the course.
     """
-    decision, evidence = view.decision, view.evidence()
-    if isinstance(decision, Report) or not view.neighbours:
-        return Verdict(accepted=True, reason="")
-    shares = votes.weights(evidence)
-    if not shares:
-        return Verdict(accepted=True, reason="")
+    decision, evidence, accepted = view.decision, view.evidence(), Verdict(accepted=True, reason="")
+    if isinstance(decision, Report) or not view.neighbours or not (shares := votes.weights(evidence)):
+        return accepted
     if isinstance(decision, Diagnosis) and set(decision.names) & set(named_in_findings(view.chart)):
-        return Verdict(accepted=True, reason="")
+        return accepted
     expected = votes.strongest(evidence, shares)
     if agreement(decision, expected) >= 0.5:
-        return Verdict(accepted=True, reason="")
+        return accepted
     reason = votes.objection(evidence, sorted(decision.choices()), expected, view.judge)
     return Verdict(accepted=False, reason=reason)
 
