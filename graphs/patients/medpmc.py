@@ -1,55 +1,42 @@
 """Med-PMC's patient: state tracker, then patient or technician, and an actor for the persona (Med-PMC, figure 1)."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
 
 from cases.case import PatientRecord
 from graphs.patients.saps import SapsState, concluded_or_answer, tracked_or_on, tracker_or_whole_record
 from graphs.state_graph import StateGraph
-from llm import Trace, merge_traces
 from nodes.context import Context, context_of
 from nodes.offline.doctor_actions import Kind
-from nodes.offline.record_answers import Silence
 from nodes.patients.medpmc.actor import act
 from nodes.patients.medpmc.technician import ask_back, report_results, search_files, take_order
 from nodes.patients.registration import patient
 from nodes.patients.saps.memory_bank import hold_record, release
-from nodes.patients.saps.response_generator import respond
+from nodes.patients.saps.response_generator import GeneratorState, respond
 from nodes.patients.saps.state_tracker import AMBIGUOUS, Action, track_coverage, track_kind, track_specificity
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Ended, Picture, Presentation, Turn
-from nodes.state.patient_side import PatientSideOutput
+from nodes.state.chart import Picture
+from nodes.state.patient_side import HeardState, PatientSideOutput
 
 
-class PlainPatientOutput(TypedDict, total=False):
+class PlainPatientOutput(PatientSideOutput, total=False):
     """What the plain patient adds."""
 
-    dialogue: list[Turn]
-    dialogue_ended: Ended
-    action: Action
-    trace: Annotated[Trace, merge_traces]
+    action: Action | None
 
 
-class PlainPatientInput(TypedDict, total=False):
+class PlainPatientInput(HeardState, total=False):
     """What the plain patient starts from: its own record and the doctor's words, without examinations."""
 
-    presentation: Presentation
     patient_record: PatientRecord
-    dialogue: list[Turn]
     kind: Kind
-    action: Action
+    action: Action | None
 
 
-class PlainPatientState(PlainPatientInput, PlainPatientOutput, total=False):
+class PlainPatientState(GeneratorState, PlainPatientInput, PlainPatientOutput, total=False):
     """The state of one plain reply."""
-
-    released: list[str]
-    own_words: list[tuple[str, str]]
-    silence: Silence
-    requirement: str
 
 
 class PatientActorState(SapsState, total=False):

@@ -107,26 +107,6 @@ class StageInput(Findings, total=False):
     revision: int
 
 
-class StageState(StageInput, Progress, total=False):
-    """The state of one stage: the findings it starts from, and its discussion."""
-
-    recalled: list[Neighbour]
-    specialists: list[str]
-    seat: int
-    discussion_round: int
-    opinions: Annotated[list[Opinion], union_by("discussion_round", "seat")]
-    decision: Decision
-    reply: str
-    judge: str
-    round: int
-    judgements: Annotated[list[Objection], union_by("round", "judge")]
-    minutes: list[Round]
-    ended: str
-    strategy: str
-    auxiliary_orders: list[str]
-    treatment: Treatment
-
-
 class Decided(Progress, total=False):
     """What a strategy returns: a decision, how it was reached, and the recalled cases. The workflow files it."""
 
@@ -136,6 +116,20 @@ class Decided(Progress, total=False):
     minutes: list[Round]
     ended: str
     strategy: str
+
+
+class StageState(StageInput, Decided, total=False):
+    """The state of one stage: the findings it starts from, its discussion, and what that decides."""
+
+    specialists: list[str]
+    seat: int
+    discussion_round: int
+    opinions: Annotated[list[Opinion], union_by("discussion_round", "seat")]
+    judge: str
+    round: int
+    judgements: Annotated[list[Objection], union_by("round", "judge")]
+    auxiliary_orders: list[str]
+    treatment: Treatment
 
 
 def opinions_of(state: StageState, discussion_round: int) -> list[Opinion]:
