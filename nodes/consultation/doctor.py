@@ -19,7 +19,7 @@ from llm import Role, Speech, ask
 from llm.conversation import in_turns
 from nodes.consultation.doctors_chart import chart_of_doctor, stage_of_doctor
 from nodes.consultation.example import NO_EXAMPLE, example_for
-from nodes.consultation.final_report import ReportView, report_by_neighbours, told_already
+from nodes.consultation.final_report import DoctorState, ReportView, report_by_neighbours, told_already
 from nodes.context import Context
 from nodes.node import node
 from nodes.offline.chart_signs import named_in_findings, shown_in_findings
@@ -32,19 +32,12 @@ from nodes.offline.site_weights import needed_by_site
 from nodes.offline.votes import EYES, MAJORITY_SHARE, Evidence, orders, weights
 from nodes.offline.whole_picture import with_results_told
 from nodes.patients.systems import PATIENTS
-from nodes.state.chart import Chart, Findings, Turn, said_by
+from nodes.state.chart import Chart, Turn, said_by
 from nodes.state.patient_side import last_words, turn_number
 from nodes.state.stage import Options, Recalled
 from nodes.workflow.stages import AUXILIARY, PHYSICAL, Stage
 from prompts import load_words, mark
 from retrieval import Neighbour
-
-
-class DoctorState(Findings, total=False):
-    """The interviewing doctor's view of the state."""
-
-    recalled: list[Neighbour]
-    seat: int
 
 
 class DoctorTurn(Strict):

@@ -29,8 +29,8 @@ from prompts import load_words, mark, with_full_stop
 from retrieval import Neighbour
 
 
-class ReporterState(Findings, total=False):
-    """The reporting doctor's view of the state: the findings of the consultation."""
+class DoctorState(Findings, total=False):
+    """A consulting doctor's view of the state: the findings, the similar cases, and the seat of an intern."""
 
     recalled: list[Neighbour]
     seat: int
@@ -184,7 +184,7 @@ def case_report_by_neighbours(view: ReportView) -> CaseReport:
 
 
 @node(asks=reporter)
-async def report(state: ReporterState, runtime: Runtime[Context]) -> dict[str, Any]:
+async def report(state: DoctorState, runtime: Runtime[Context]) -> dict[str, Any]:
     """Ask the doctor for the final report on the findings of the consultation."""
     chart = chart_of_doctor(state, TREATMENT.name, runtime.context, consultation=True)
     recalled = Recalled(state.get("recalled", []), ("symptoms", *TREATMENT.recalls), chart.language)
