@@ -15,7 +15,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.reconstruction.exchanges import FreeExchange, WrittenSection
 from nodes.reconstruction.knowledge import ClinicalKnowledge
-from nodes.reconstruction.plan import farewell_words, opening_words
+from nodes.reconstruction.plan import PlanState, farewell_words, opening_words
 from nodes.reconstruction.role_setting import RoleSetting
 from nodes.workflow.case_lookup import case_given
 
@@ -28,12 +28,9 @@ class NoteInput(TypedDict, total=False):
     note: Annotated[Note, Field(description="A clinical note, instead of a case.")]
 
 
-class FilingState(TypedDict, total=False):
+class FilingState(PlanState, total=False):
     """What either way of writing has produced."""
 
-    note: Note
-    roles: RoleSetting
-    knowledge: ClinicalKnowledge
     sections: list[WrittenSection]
     exchanges: list[FreeExchange]
     spoken: str  # in a role-play, the physician's last words

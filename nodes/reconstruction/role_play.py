@@ -57,15 +57,11 @@ class PhysicianView:
 
 
 @dataclass(frozen=True)
-class PatientView:
-    """What the patient of the role-play sees."""
+class PatientView(PhysicianView):
+    """What the patient of the role-play sees: also who speaks, and the physician's last words."""
 
-    note: Note
     roles: RoleSetting
-    exchanges: list[Exchange]
     spoken: str
-    language: Language
-    turns_left: int
     words_alone: bool = False  # whether a model sees these words alone
 
 
@@ -87,7 +83,7 @@ def reply_of_the_script(view: PatientView) -> PatientTurn:
     return PatientTurn(text=answer_to(view.spoken, view.note, view.roles, disease, heard))
 
 
-def _script_of(view: PhysicianView | PatientView) -> list[Exchange]:
+def _script_of(view: PhysicianView) -> list[Exchange]:
     """Return the script with as short turns as fit all of it before the farewell; cut off if none do."""
     turns = len(view.exchanges) + view.turns_left - 1
     planned: list[Exchange] = []
@@ -127,6 +123,6 @@ async def patient_replies(state: PlayState, runtime: Runtime[Context]) -> dict[s
     roles = state.get("roles") or roles_of(note)
     words_alone = context.reply_context == "words"
     language, left = context.prompt_language(note.language), context.max_turns - len(exchanges)
-    view = PatientView(note, roles, exchanges, state["spoken"], language, left, words_alone)
+    view = PatientView(note, exchanges, left, language, roles, state["spoken"], words_alone)
     turn = await ask(patient, view, context, language=note.language, place=f"turn{len(exchanges)}")
     return {"exchanges": [*exchanges, Exchange(physician=state["spoken"], patient=turn.text)]}
