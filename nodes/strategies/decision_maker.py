@@ -3,18 +3,17 @@
 After objections by the physicians of later stages, they also reply to each objection.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from langgraph.runtime import Runtime
 
-from cases.vocabulary import normalise
 from llm import Role
 from nodes.asking import CaseView, ask_at_stage, case_view
 from nodes.context import Context
 from nodes.node import node
+from nodes.offline.agreement import held, most
 from nodes.offline.votes import decision_of, majority
 from nodes.state.decisions import Decision, Round
 from nodes.state.experts import PanelState, Synthesis
@@ -43,10 +42,7 @@ def follow_the_reports(view: DecisionMakerView) -> Decision:
     if view.opinions:
         return most_held(view, view.opinions)
     proposals = [synthesis.proposal for synthesis in view.syntheses]
-    counts = Counter(key for proposal in proposals for key in {normalise(item) for item in proposal})
-    spelling = {normalise(item): item for proposal in reversed(proposals) for item in proposal}
-    chosen = [spelling[key] for key in spelling if counts[key] * 2 > len(proposals)] or proposals[0]
-    return decision_of(view.evidence(), chosen)
+    return decision_of(view.evidence(), held(proposals, most) or proposals[0])
 
 
 def _revisable(rule: Callable[[V], Decision]) -> Callable[[V], Decision | Revised[Any]]:
