@@ -48,17 +48,11 @@ def exchange_or_alone(
 
 def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no conflict"]:
     """Ask the patient or the examiner about all conflicts in parallel; if there is none, keep the merged facts."""
-    return [
-        send(
-            "confirm",
-            state,
-            number=number,
-            conflict=conflict,
-            asked=conflict.ask,
-            dialogue=[Turn(speaker="doctor", text=conflict.question)],
-        )
-        for number, conflict in enumerate(state["conflicts"], start=1)
-    ] or "no conflict"
+    sent = []
+    for number, conflict in enumerate(state["conflicts"], start=1):
+        question = [Turn(speaker="doctor", text=conflict.question)]
+        sent.append(send("confirm", state, number=number, conflict=conflict, asked=conflict.ask, dialogue=question))
+    return sent or "no conflict"
 
 
 def consulted(sent: Any, result: dict[str, Any]) -> dict[str, Any]:

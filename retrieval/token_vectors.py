@@ -61,14 +61,11 @@ def each_token_vectors(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str]
                 ids = torch.tensor([one.input_ids for _, one in batch])
                 types = torch.zeros_like(ids)  # the model was trained with one text at a time
                 mask = torch.ones_like(ids)
-                states = (
-                    model[0]
-                    .auto_model(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
-                    .hidden_states
-                )
+                encode = model[0].auto_model
+                output = encode(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
             for place, (each, one) in enumerate(batch):
                 own = [part == 1 for part in one.sequence_ids(0)]
-                vectors = np.hstack([unit_rows(states[layer][place].numpy()[own]) for layer in _LAYERS])
+                vectors = np.hstack([unit_rows(output.hidden_states[layer][place].numpy()[own]) for layer in _LAYERS])
                 found[each] = vectors if len(vectors) else np.zeros((1, 2 * WIDTH), np.float32)
     return found
 

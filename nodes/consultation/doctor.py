@@ -108,10 +108,7 @@ def consult_in_order(view: InterviewView) -> DoctorTurn:
     Without similar cases, order routine examinations and those for the site of the complaint.
     """
     language = view.chart.presentation.language
-    words, wording = (
-        load_words("medchain/words", language)["doctor"],
-        load_words("consultation/words", language)["doctor"],
-    )
+    words, wording = (load_words(f"{name}/words", language)["doctor"] for name in ("medchain", "consultation"))
     reserved = 4 if view.tells else 3  # turns: two orders, the diagnosis if it is told, and the closing
     if view.questions_left > reserved and (asked := next_question(view.chart)):
         return DoctorTurn(text=asked, finished=False)

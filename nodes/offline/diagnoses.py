@@ -40,11 +40,8 @@ def contradicts(case: RememberedCase, chart: Chart) -> bool:
     patient = chart.presentation
     if case.sex != patient.sex and patient.sex and bound_to_sex("; ".join(case.diagnosis), patient.sex, case.language):
         return True
-    if (
-        case.age_years is not None
-        and patient.age_years is not None
-        and _age_group(case.age_years) != _age_group(patient.age_years)
-    ):
+    known_ages = [years for years in (case.age_years, patient.age_years) if years is not None]
+    if len({*map(_age_group, known_ages)}) > 1:
         return True
     results = found_text(chart)
     sides = _sides_in("; ".join(case.diagnosis[:1]))

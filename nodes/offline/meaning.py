@@ -83,10 +83,8 @@ def is_rather_of_a_subject(words: str, language: Language) -> bool:
     A subject of the story need only be probable itself if its logit exceeds that of open questions by `_LOGIT_MARGIN`:
     怎么样好受.
     """
-    top_kind, (labels, scores) = (
-        top_probability(logits("kind", words, language)[1]),
-        logits("subject", words, language),
-    )
+    top_kind = top_probability(logits("kind", words, language)[1])
+    labels, scores = logits("subject", words, language)
     name = labels[int(np.argmax(scores))]
     if kind_named(name) != "inquiry":
         return False

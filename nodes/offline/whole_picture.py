@@ -116,11 +116,9 @@ def seen_now(neighbours: Sequence[Neighbour], chart: Chart) -> list[Neighbour]:
 
 def _finding_similarities(neighbours: Sequence[Neighbour], chart: Chart) -> list[float]:
     findings = known_findings(with_results_told(chart))
-    return (
-        likeness(" ".join(findings), [_findings(each.case) for each in neighbours])
-        if findings
-        else [0.0] * len(neighbours)
-    )
+    if not findings:
+        return [0.0] * len(neighbours)
+    return likeness(" ".join(findings), [_findings(each.case) for each in neighbours])
 
 
 def sorted_replies(chart: Chart) -> tuple[list[str], list[str]]:

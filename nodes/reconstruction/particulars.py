@@ -220,10 +220,8 @@ def _as_the_other_sex(parsed: ParsedDialogue, other: Sex, sex: Sex) -> str | Non
 
     The third person counts only if nobody else is spoken of.
     """
-    child, young = (
-        _PATTERNS[f"child_{other}"].search(parsed.text),
-        _PATTERNS[f"young_{other}"].search(parsed.dialogue.note),
-    )
+    child = _PATTERNS[f"child_{other}"].search(parsed.text)
+    young = _PATTERNS[f"young_{other}"].search(parsed.dialogue.note)
     if child and not young and not _PATTERNS[f"child_{sex}"].search(parsed.text):
         return child[0]
     said = _PATTERNS[f"third_{other}"].findall(parsed.text)

@@ -109,10 +109,8 @@ def _with_earlier_illnesses(note: Note) -> dict[str, tuple[str, ...]]:
 
 def _with_complaint(sections: Mapping[str, tuple[str, ...]], voice: Voice) -> dict[str, tuple[str, ...]]:
     """Use the first sentence of the present illness as the complaint if the note has none that is said."""
-    if any(spoken(line, "chief_complaint", voice) for line in sections.get("chief_complaint", ())):
-        return dict(sections)
     lines = [line for line in sections.get("present_illness", ()) if spoken(line, "present_illness", voice)]
-    if not lines:
+    if not lines or any(spoken(line, "chief_complaint", voice) for line in sections.get("chief_complaint", ())):
         return dict(sections)
     return {**sections, "chief_complaint": tuple(lines[:1]), "present_illness": tuple(lines[1:])}
 

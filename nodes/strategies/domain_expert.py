@@ -114,11 +114,8 @@ async def _ask_for_analysis(role: Role[Any], state: PanelState, context: Context
     )
     where = f"team{team}" if team else ""
     answer = await ask_at_stage(role, view, state, context, where, f"analysis{seat}", seat=seat)
-    return {
-        "analyses": [
-            Analysis(team=team, seat=seat, expert=expert.domain, analysis=answer.analysis, proposal=answer.proposal)
-        ]
-    }
+    said = Analysis(team=team, seat=seat, expert=expert.domain, analysis=answer.analysis, proposal=answer.proposal)
+    return {"analyses": [said]}
 
 
 @member(asks=voter)
