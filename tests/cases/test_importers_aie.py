@@ -287,6 +287,43 @@ def test_a_value_that_stands_alone_is_a_finding_and_what_the_patient_tells_of_a_
     )
 
 
+@pytest.mark.parametrize(
+    "fever",
+    [
+        "咳嗽、发热，体温39℃",
+        "咳黄痰，最高体温39.5℃",
+        "头晕，血压150/95mmHg",
+        "咳嗽。在家测体温39℃",
+        "咳嗽。自测体温39℃",
+    ],
+)
+def test_a_temperature_that_the_story_tells_begins_no_examination(tmp_path: Path, fever: str) -> None:
+    story = f"1周前受凉后{fever}，自服头孢后无好转。"
+    text = (
+        f"患者，男，60岁，因咳嗽1周就诊。{story}吸烟30年。父亲有糖尿病。查体：体温38.6℃，右下肺湿啰音。最可能的诊断是？"
+    )
+    raw = {**HOSPITAL["raw_data"], "question": text}
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": raw, "chief_complain": "咳嗽1周"})
+    patient = case.patient
+    assert (patient.present_illness, patient.personal_history, patient.family_history) == (
+        story,
+        "吸烟30年。",
+        "父亲有糖尿病。",
+    )
+    assert case.examinations.physical == {"General Examination": "体温38.6℃，右下肺湿啰音。"}
+
+
+@pytest.mark.parametrize(
+    "seen", ["入院时体温38.6℃，右下肺湿啰音。", "神志清，精神差，体温38.6℃。", "面色红，体温38.6℃，脉搏100次/分。"]
+)
+def test_measured_signs_begin_the_examination_without_a_heading(tmp_path: Path, seen: str) -> None:
+    text = f"患者，男，60岁，因咳嗽1周就诊。1周前受凉后咳嗽。{seen}最可能的诊断是？"
+    raw = {**HOSPITAL["raw_data"], "question": text}
+    case = case_of(tmp_path, {**HOSPITAL, "raw_data": raw, "chief_complain": "咳嗽1周"})
+    assert case.patient.present_illness == "1周前受凉后咳嗽。"
+    assert case.examinations.physical == {"General Examination": seen}
+
+
 def test_why_the_patient_comes_is_the_present_illness_whatever_it_is_about(tmp_path: Path) -> None:
     record = "患者女，32岁。因月经量增多半年就诊。月经周期28天。查体：贫血貌。"
     case = case_of(tmp_path, {**HOSPITAL, "raw_data": {**HOSPITAL["raw_data"], "question": record}})
