@@ -4,6 +4,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import dropwhile
 from typing import Any, TypeGuard, TypeVar, overload
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -128,8 +129,18 @@ def _task_of(config: RunnableConfig) -> Any:
 
 
 def _run_of(config: RunnableConfig) -> str:
-    """Return which run of its graph the code stands in, such as `run2`; "" unless a node around it runs several."""
-    return entry_id(*(f"run{int(part) + 1}" for part in _parts_of(config) if part.isdigit()))
+    """Return which run of its graph the code stands in, such as `run2`; "" unless a node around it runs several.
+
+    From the outermost graph that runs again, each graph within it is named, or its first run would have the name of the
+    second run of one within the first: `run2/run1`.
+    """
+    runs: list[int] = []
+    for part in _parts_of(config):
+        if part.isdigit():
+            runs[-1] = int(part) + 1
+        else:
+            runs.append(1)
+    return entry_id(*(f"run{run}" for run in dropwhile(lambda run: run == 1, runs[:-1])))
 
 
 def _path_of(config: RunnableConfig) -> str:

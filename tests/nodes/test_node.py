@@ -251,6 +251,27 @@ async def test_a_graph_that_a_node_runs_again_has_calls_of_its_own_and_the_same_
         assert {call.id.partition(GIVEN["words"])[0] for call in calls} == {"memory/refiner/", "run2/memory/refiner/"}
 
 
+async def test_of_graphs_that_run_again_within_one_another_each_run_has_calls_of_its_own() -> None:
+    """The first run of a graph within the second one had the names of the second run within the first."""
+    inner = graph_of(condense)
+
+    @node(asks=inner)
+    async def thrice(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        _ = [await inner.ainvoke(view) for _ in range(3)]
+        return {}
+
+    outer = graph_of(thrice)
+
+    @node(asks=outer)
+    async def twice(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        _ = [await outer.ainvoke(view) for _ in range(2)]
+        return {}
+
+    calls = (await graph_of(twice).ainvoke(GIVEN))["trace"].calls
+    runs = [call.id.partition("memory/")[0] for call in calls]
+    assert runs == ["", "run2/", "run3/", "run2/run1/", "run2/run2/", "run2/run3/"]
+
+
 @WAYS
 async def test_a_human_seat_interrupts_with_the_question_and_goes_on_with_the_answer(how: str) -> None:
     graph = graph_of(condense, condense, checkpointer=InMemorySaver(serde=serializer()))
