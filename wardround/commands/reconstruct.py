@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cases.problems import Problem
     from scoring.clini_eval.data_sheet import DataSheet
     from wardround.config.experiment import Experiment
+    from wardround.config.selection import Selection
     from wardround.store.dialogue_files import DialogueFiles
 
 _SETTING_PREFIXES = ("workflow.", "model.", "run.", "limits.")
@@ -68,9 +69,9 @@ def reconstruct(
         "run.address": address,
         "prompts": prompts,
     }
-    from cases.note_files import read_notes
     from wardround.config.command_line import parse_models, parse_settings
     from wardround.config.experiment_file import read_experiment
+    from wardround.config.selection import select
     from wardround.store.dialogue_files import DialogueFiles
 
     settings = parse_settings(set_ or [])
@@ -82,7 +83,7 @@ def reconstruct(
     set_options = {key: value for key, value in options.items() if value is not None}
     experiment = read_experiment(None, {**fixed, **settings, **set_options}, parse_models(models or []), plugin or [])
     warnings: list[Problem] = []
-    read_notes(source, warnings)
+    selection = select(experiment.data, warnings)
     left_out = [str(replace(warning, file=Path(warning.file).name)) for warning in warnings]
     files = DialogueFiles(out, left_out)
     check_like(dry_run, like)
@@ -91,7 +92,7 @@ def reconstruct(
             echo(reason)
         tell_projection(experiment, files.directory.path, like)
         return
-    left = _run(experiment, files, progress)
+    left = _run(experiment, selection, files, progress)
     sheet = files.write()
     if csv:
         from wardround.tables.clinichat import departments
@@ -109,7 +110,7 @@ def reconstruct(
     fail_if(sheet.failed or left)
 
 
-def _run(experiment: "Experiment", files: "DialogueFiles", progress: Progress) -> int:
+def _run(experiment: "Experiment", selection: "Selection", files: "DialogueFiles", progress: Progress) -> int:
     """Reconstruct what is left of the notes; return how many were not started because of the run's limits."""
     import asyncio
 
@@ -128,7 +129,7 @@ def _run(experiment: "Experiment", files: "DialogueFiles", progress: Progress) -
             if isinstance(outcome, Failure) and outcome.termination == GATES:
                 console.print(printable(f"{outcome.id}: failed, {outcome.reason}"), markup=False, soft_wrap=True)
 
-        summary = asyncio.run(run_experiment(experiment, files.directory.path, keep))
+        summary = asyncio.run(run_experiment(experiment, files.directory.path, keep, selection))
     return int(summary["not_attempted"])
 
 

@@ -20,7 +20,7 @@ from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.preflight import check_languages, check_lengths, check_own_prompts, check_servers
-from wardround.config.selection import StoredItem, select
+from wardround.config.selection import Selection, StoredItem, select
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
 from wardround.run.one_case import Attempt, Outcome
@@ -37,11 +37,13 @@ _log = logging.getLogger(__name__)
 OnResult = Callable[[Result, int, int], None]
 
 
-async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult | None = None) -> dict[str, Any]:
+async def run_experiment(
+    experiment: Experiment, out: Path, on_result: OnResult | None = None, selection: Selection | None = None
+) -> dict[str, Any]:
     """Run what is left of an experiment, summarise all of it, and return the summary as in ``summary.json``.
 
     A run of the same experiment in ``out`` is resumed. ``on_result`` is called with each result, the number done and
-    the total.
+    the total. A ``selection`` of the experiment that was made before is not made again.
 
     Raises:
         ConfigurationError: bad configuration or data, or the directory holds another run (nothing was run).
@@ -53,11 +55,11 @@ async def run_experiment(experiment: Experiment, out: Path, on_result: OnResult 
             although ``run.fail_on_error`` is set; run it again to resume.
     """
     with laid_over(experiment.prompts), _less_garbage_collection():
-        return await _run(experiment, out, on_result)
+        return await _run(experiment, out, on_result, selection or select(experiment.data))
 
 
-async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) -> dict[str, Any]:
-    items, context = await _checked(experiment)
+async def _run(experiment: Experiment, out: Path, on_result: OnResult | None, selection: Selection) -> dict[str, Any]:
+    items, context = await _checked(experiment, selection)
     is_new = not is_run(out)
     remembered = await _remembered(context, items, opened=is_new)
     beside = {"sub_departments": context.sub_departments, **(remembered or {})}
@@ -99,9 +101,8 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None) ->
     return summary
 
 
-async def _checked(experiment: Experiment) -> tuple[Sequence[StoredItem], Context]:
+async def _checked(experiment: Experiment, selected: Selection) -> tuple[Sequence[StoredItem], Context]:
     """Return the selected cases and the context of the graph, if nothing stands against running them."""
-    selected = select(experiment.data)
     context = experiment.context
     if context.sub_departments is None:
         context = context.model_copy(update={"sub_departments": selected.sub_departments})

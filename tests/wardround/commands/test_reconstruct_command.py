@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from cases import note_files
 from cases.dialogue_files import read_dialogues
 from cases.dialogues import Dialogue
+from cases.importers.source import Source
 from cases.whole_files import replacing
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
@@ -79,6 +81,16 @@ def test_what_is_no_note_is_counted_by_file_in_the_output_and_in_the_data_sheet(
     ]
     assert all(reason in result.stdout for reason in left_out)
     assert json.loads((tmp_path / "d.jsonl.sheet.json").read_text("utf-8"))["left_out"] == left_out
+
+
+@pytest.mark.slow
+def test_notes_are_read_once_as_hundreds_of_thousands_take_minutes(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Source] = []
+    records = note_files._records
+    monkeypatch.setattr(note_files, "_records", lambda each: read.append(each) or records(each))
+    assert run(source, "-o", tmp_path / "d.jsonl", "--limit", 1).exit_code == 0 and len(read) == 1
 
 
 @pytest.mark.slow
