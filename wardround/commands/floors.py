@@ -45,7 +45,7 @@ def floors(
     from wardround.config.selection import select_cases
     from wardround.run.from_python import run_experiment
     from wardround.store.recorded_run import find_run
-    from wardround.tables.scores import floors_table
+    from wardround.tables.scores import failed_notes, floors_table
     from wardround.tables.terminal import print_table
 
     run = find_run(Path(source)) if Path(source).is_dir() else None
@@ -56,11 +56,13 @@ def floors(
     found = floors_from_keys(experiment, cases)
     offline = experiment.model_copy(update={"models": {"default": "offline"}, "judges": {}, "model": {}})
     with tempfile.TemporaryDirectory() as folder:
-        run_experiment(offline, Path(folder, "run"))
-        baseline = find_run(Path(folder, "run"))
+        run_experiment(offline, Path(folder, OFFLINE))
+        baseline = find_run(Path(folder, OFFLINE))
         found |= floors_from_dialogues(experiment, cases, baseline)
-        found[OFFLINE] = baseline.estimates
+        found[OFFLINE], failed = baseline.estimates, failed_notes([baseline])
     print_table(floors_table(found, SUITES[experiment.scored_by]))
+    for note in failed:
+        echo(note)
     for file in (json_file, run.path / FILE if run is not None else None):  # which may be in a read-only folder
         if file is not None:
             write_floors(file, found)

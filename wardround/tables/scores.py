@@ -71,7 +71,8 @@ def floors_table(floors: Floors, suite: Suite) -> Table:
     rows = [{"run": name, **_floor_row(scores)} for name, scores in floors.items()]
     texts = [*(f"{name}: {KINDS[name]}." for name in floors), _BY_RULES, *missing_floors(floors, suite)]
     notes = [*suite.explained, *texts]
-    return Table("floors", f"Floor and ceiling ({suite.name})", _columns(suite), rows, notes, beside=range(len(rows)))
+    columns = [column for column in _columns(suite) if column.name != "failed"]
+    return Table("floors", f"Floor and ceiling ({suite.name})", columns, rows, notes, beside=range(len(rows)))
 
 
 def _columns(suite: Suite) -> list[Column]:
@@ -112,7 +113,7 @@ def missing_floors(floors: Floors, suite: Suite) -> list[str]:
 
 
 def _floor_row(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    return {**measured(scores), "scored": max((one.n for one in scores.values()), default=0), "failed": 0}
+    return {**measured(scores), "scored": max((one.n for one in scores.values()), default=0)}
 
 
 def floor_notes(names: Collection[str]) -> list[str]:
@@ -186,11 +187,13 @@ def epoch_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def failed_notes(runs: Iterable[RecordedRun]) -> list[str]:
-    """Return how many cases of each run failed, and so are in no score."""
+    """Return how many cases of each run failed, and so are in no score; those refused for their sex are in no bound."""
     return [
-        f"{run.name}: {run.failed} of {len(run.results)} {what} failed, and are not scored."
+        f"{run.name}: {run.failed} of {len(run.results)} {what} failed, and are not scored"
+        f"{f'; {refused} of these, refused for their sex, count in no bound' * bool(refused)}."
         for run in runs
         for what in ["cases" if run.experiment.epochs == 1 else "results"]
+        for refused in [sum(result.refused for result in run.results)]
         if run.failed
     ]
 

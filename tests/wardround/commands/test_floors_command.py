@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from cases import load_cases
 from scoring.suite import SUITES, metric
 from tests.support.metrics import suites_given_back
 from tests.support.recorded_runs import write_run
@@ -53,6 +54,19 @@ def test_the_offline_baseline_of_a_run_is_kept_for_its_tables_and_its_report(tmp
     assert table.rows[-1]["average_mean"] == found["offline baseline"]["average"]["mean"]
     assert CliRunner().invoke(app, ["report", str(run)]).exit_code == 0
     assert "[offline baseline]" in (run / "report.html").read_text("utf-8")
+
+
+def test_cases_that_the_offline_baseline_lacks_are_told_and_no_floor_says_that_none_failed(tmp_path: Path) -> None:
+    man = next(case.id for case in load_cases() if case.patient.sex == "male")
+    no_man = next(case.id for case in load_cases() if "menstr" in case.patient.present_illness)
+    ids, workflow = [man, no_man], {"patient_sex": "male"}
+    found = [Result(case_id=name, epoch=0, termination="completed", scores={"diagnosis": 0.5}) for name in ids]
+    run = write_run(tmp_path / "one", found, graph="clinical_workflow", data={"case_ids": ids}, workflow=workflow)
+    done = CliRunner().invoke(app, ["floors", str(run)])
+    assert done.exit_code == 0, done.output
+    assert "offline baseline: 1 of 2 cases failed, and are not scored" in " ".join(done.stdout.split())
+    (table,) = scores.build(find_runs([run]))
+    assert [row.get("failed") for row in table.rows] == [0, *[None] * (len(table.rows) - 1)]
 
 
 def test_what_holds_no_cases_is_refused_and_a_runs_own_suite_is_not_overruled(tmp_path: Path) -> None:
