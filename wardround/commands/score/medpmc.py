@@ -1,9 +1,10 @@
 """``wardround score medpmc``: score consultations by Med-PMC's recalls and judgements."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,12 +20,12 @@ from scoring.medpmc.metrics import AVERAGES, SUPPORT, EntityRule, Window, score_
 from scoring.medpmc.suite import suite
 from scoring.medpmc.transcripts import MedPmcTranscript
 from scoring.metrics.recall import RecallName
-from scoring.metrics.samples import PERCENT, Sample, Samples, case_of, estimates, known, mean
+from scoring.metrics.samples import PERCENT, Sample, Samples, case_of, estimates, known, mean, of_epoch
 from scoring.metrics.statistics import Ends, Estimate, estimate_columns
 from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.compared import by_file, cell, correlated
-from wardround.commands.score.output import ExtraTable, ModeOption, Scores, asked_of_rules, of_each
+from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table, asked_of_rules, of_each
 from wardround.commands.score.rescored import scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
@@ -35,12 +36,14 @@ from wardround.commands.score.transcripts import (
     counts,
     each_doctor,
     failed_against,
+    failed_results,
     judgements_of,
     read_played,
 )
 from wardround.run.own_loop import run_alone
 from wardround.store.manifest import is_run
-from wardround.tables.scores import failed_notes
+from wardround.store.recorded_run import RecordedRun
+from wardround.tables.scores import AS_WRONG, failed_notes
 
 Judged = Literal["consultation", "patient", "persona"]
 _JUDGES: Mapping[Judged, tuple[Role[Any], Ends]] = {  # with the lowest and highest score
@@ -49,6 +52,8 @@ _JUDGES: Mapping[Judged, tuple[Role[Any], Ends]] = {  # with the lowest and high
     "persona": (persona_judge, (0.0, 5.0)),
 }
 Verdicts = Sequence[tuple[MedPmcTranscript, Verdict[Any]]]
+_OF_IMAGES = "Judge: multimodal_analysis"
+Lost = tuple[str, Collection[str]]  # a case that has no values, and the columns in which it does not count
 RecallOption = Annotated[
     RecallName, Option(help="Measure of recall; bertscore and ratescore need models from the Hugging Face Hub.")
 ]
@@ -129,8 +134,17 @@ def medpmc(
     if human:
         tables.append(correlated(samples, people))
     estimate_all = partial(_columns, judged=dict.fromkeys(judged_columns, ends), clustered=mode == "sound")
-    metrics, files = estimate_all(samples), of_each(dict(zip(path_of, own.parts, strict=True)), estimate_all)
-    tables = [*by_file(files), *tables]
+    parts = dict(zip(path_of, own.parts, strict=True))
+    metrics, files = estimate_all(samples), of_each(parts, estimate_all)
+    run_of = {run.path: run for run in runs if mode == "sound"}
+    lost = {name: _failed(run_of[path]) for name, path in path_of.items() if path in run_of}
+    unjudged = [(case.case, suite.published) for case, verdict in verdicts if mode == "sound" and not verdict.answers]
+    worst = {name: PERCENT[0] for name in suite.published if name not in suite.neither}
+    bounds = partial(_bounds, worst=worst | dict.fromkeys(judged_columns, ends[0]), estimated=estimate_all)
+    as_wrong = bounds(samples, [*chain.from_iterable(lost.values()), *unjudged])
+    of_files = {name: bound for name in files if (bound := bounds(parts[name], lost.get(name, ())))}
+    bound_rows = {f"{name}{AS_WRONG}": bound for name, bound in of_files.items()}
+    tables = [*by_file(files | bound_rows), *as_wrong_table(as_wrong), *tables]
     if mode == "paper":
         tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(path_of.values(), own.files, strict=True)))
@@ -141,7 +155,10 @@ def medpmc(
     choices = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
     choices |= {"mma": mma} if mma != "all" else {}
     failed = any(verdict.failures for _, verdict in verdicts)
-    return Scores("medpmc", mode, n, metrics, tables, notes, failed, files=files, more=more, how=choices)
+    return Scores(
+        "medpmc", mode, n, metrics, tables, notes, failed, files=files, files_failed_as_wrong=of_files, more=more,
+        how=choices,
+    )  # fmt: skip
 
 
 def _columns(samples: Samples, judged: Mapping[str, Ends], *, clustered: bool) -> dict[str, Estimate]:
@@ -150,6 +167,32 @@ def _columns(samples: Samples, judged: Mapping[str, Ends], *, clustered: bool) -
     columns = estimates(samples, clustered=clustered, ends=ends, neither=suite.neither)
     columns |= {name: _average(samples, parts, clustered=clustered) for name, (_, parts) in AVERAGES.items()}
     return {name: columns[name] for name in dict.fromkeys([*suite.titles, *columns]) if name in columns}
+
+
+def _failed(run: RecordedRun) -> list[Lost]:
+    """Return the failed cases of a run, each with the columns for which it has no reference."""
+    found: list[Lost] = []
+    for result in failed_results(run):
+        spared = {*suite.without_reference(run.experiment.to_score(run.case_of(*result.key)))}
+        found.append((of_epoch(*result.key), spared | {_OF_IMAGES} if "MMA" in spared else spared))
+    return found
+
+
+def _bounds(
+    samples: Samples,
+    lost: Sequence[Lost],
+    worst: Mapping[str, float],
+    estimated: Callable[[Samples], dict[str, Estimate]],
+) -> dict[str, Estimate]:
+    """Return the columns with the worst value for each lost case where it counts; empty if none was lost."""
+    if not lost:
+        return {}
+    as_wrong = {
+        name: [*samples[name], *(Sample(case, value) for case, spared in lost if name not in spared)]
+        for name, value in worst.items()
+        if samples.get(name)
+    }
+    return {name: one for name, one in estimated(as_wrong).items() if one.n}
 
 
 def _judge(cases: Sequence[MedPmcTranscript], judges: Sequence[str], role: Role[Any]) -> Verdicts:
@@ -196,7 +239,7 @@ def _each_judge(role: Role[Any], verdicts: Sequence[Verdict[Any]]) -> Iterator[E
 
 def _average(samples: Mapping[str, Sequence[Sample]], columns: Sequence[str], *, clustered: bool) -> Estimate:
     """Return the mean of the columns' means; unscored if one of them is."""
-    if not all(samples[name] for name in columns):
+    if not all(samples.get(name) for name in columns):
         return Estimate(n=0)
     values: dict[tuple[str, int], dict[str, float]] = {}  # by dialogue: a case may occur several times
     for name in columns:

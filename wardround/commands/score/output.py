@@ -145,7 +145,7 @@ def content_of(scores: Scores) -> dict[str, Any]:
     """Return what ``--json`` writes: ``{"suite", "mode", "n", "metrics": {name: {"mean", "se", "ci95", "n"}}}``.
 
     The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
-    with the metrics of each (and, from AIE, ``files_failed_as_wrong`` of the runs with failed cases); with groups,
+    with the metrics of each (and ``files_failed_as_wrong`` of the runs with failed cases); with groups,
     ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
     ``share``; if judges were given settings of their own, ``settings``; if models were asked, the ``spent`` calls,
     tokens and US dollars (None if no server told them or a price is unknown); and the ``numbers`` of further tables:

@@ -150,6 +150,31 @@ def test_failed_cases_have_no_points_in_a_bound_beside_clini_evals(tmp_path: Pat
     assert "Assessed Points" in written["failed_as_wrong"]
 
 
+def test_failed_cases_have_the_lowest_values_in_a_bound_beside_another_recall_or_judge_of_med_pmc(
+    tmp_path: Path,
+) -> None:
+    ids = [case.id for case in load_cases("builtin") if case.language == "en"][:2]
+    dialogue = [{"speaker": "doctor", "text": "Do you have pain?"}, {"speaker": "patient", "text": "Yes."}]
+    answers = {"dialogue": dialogue, "report": dict.fromkeys(PARTS, "pain for weeks") | {"diagnosis": ["pain"]}}
+    results = [graded(ids[0], answers=answers, scores={}), graded(ids[1], termination="model_error", scores={})]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "medpmc", "data": {"case_ids": ids}}
+    run = write_run(tmp_path / "run", results, **how)
+    refused = results[1].model_copy(update={"termination": "sex_bound"})
+    other = write_run(tmp_path / "other", [results[0], refused], **how)
+    out = tmp_path / "s.json"
+    assert wardround("score", "medpmc", run, "--recall", "rougeL", "--judge", "offline", "--json", out).exit_code == 0
+    written = json.loads(out.read_bytes())
+    for name, lowest in (("Inquiry", 0), ("Avg. (decision)", 0), ("Judge: inquiry", 1)):
+        bound = written["failed_as_wrong"][name]
+        assert bound["mean"] == pytest.approx((written["metrics"][name]["mean"] + lowest) / 2) and bound["n"] == 2, name
+    assert not {"Turns", "Lens", "support"} & written["failed_as_wrong"].keys()
+    told = " ".join(wardround("score", "medpmc", run, other, "--json", out).stdout.split())
+    written = json.loads(out.read_bytes())
+    assert [*written["files_failed_as_wrong"]] == ["run"], "a refused case counts in no bound"
+    assert "run, failed as wrong" in told
+    assert "other: 1 of 2 cases failed, and are not scored; 1 of these, refused for their sex" in told
+
+
 @pytest.mark.parametrize("arguments", [("replies",), ("simulator",)])
 def test_what_judges_the_replies_of_a_run_says_how_many_cases_failed(tmp_path: Path, arguments: Sequence[str]) -> None:
     one, lost = [case for case in load_cases("builtin") if case.language == "en"][:2]
