@@ -28,6 +28,12 @@ def chart(language: Any, result: str) -> Chart:
         ("zh", "抗BP180抗体阳性。", [], ["大疱性类天疱疮"]),
         ("en", "Influenza A antigen positive.", [], ["Influenza"]),
         ("zh", "甲型流感病毒抗原阳性。", [], ["流行性感冒"]),
+        ("en", "HBsAg positive, IgM anti-HBc positive.", [], ["Acute hepatitis B"]),
+        ("en", "Hepatitis B core antibody IgM: positive.", ["Hepatitis B"], ["Hepatitis B"]),
+        ("zh", "乙肝表面抗原阳性，抗-HBc IgM阳性。", [], ["急性乙型肝炎"]),
+        ("en", "Varicella-zoster virus culture positive.", [], ["Varicella-zoster virus infection"]),
+        ("en", "PCR for VZV: positive.", ["Herpes zoster"], ["Herpes zoster"]),
+        ("zh", "水痘-带状疱疹病毒核酸阳性。", [], ["水痘-带状疱疹病毒感染"]),
     ],
 )
 def test_a_test_that_proves_a_disease_names_it_where_no_similar_case_does(
@@ -55,6 +61,8 @@ def test_a_test_that_proves_a_disease_names_it_where_no_similar_case_does(
         ("zh", "副流感病毒核酸阳性。"),
         ("zh", "抗SMA抗体阳性。"),
         ("zh", "嗜异性抗体未做，巨细胞病毒IgM阳性。"),
+        ("en", "HBsAg positive, IgM anti-HBc negative."),
+        ("en", "Anti-HBc IgG positive, VZV IgG positive."),
     ],
 )
 def test_what_no_positive_test_of_it_shows_is_not_named(language: Any, result: str) -> None:
