@@ -49,6 +49,7 @@ def embed(texts: Sequence[str], model: str = DEFAULT_MODEL) -> NDArray[np.float3
     return unit_rows([vectors[digest] for digest in digests])
 
 
+@np.errstate(under="ignore")  # which a program may have set to be an error
 def unit_rows(vectors: ArrayLike) -> NDArray[np.float32]:
     """Return the vectors, (n, d) or (d,), scaled to unit length; a zero vector stays as it is."""
     rows = np.asarray(vectors, np.float32)
@@ -92,6 +93,7 @@ def _cached(digests: Sequence[bytes]) -> dict[bytes, Half]:
     return shipped | user_vectors(cache_folder()).get(others) if others else shipped
 
 
+@np.errstate(under="ignore")
 def _compute(texts: dict[bytes, str], model: str, identity: str) -> dict[bytes, Half]:
     """Compute the vectors of texts by digest, saving them in steps."""
     vectors: dict[bytes, Half] = {}

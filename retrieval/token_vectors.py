@@ -94,6 +94,7 @@ def token_likenesses(text: str, others: Sequence[str]) -> NDArray[np.float32]:
     return np.array([(found | fresh)[digest] for digest in digests])
 
 
+@np.errstate(under="ignore")  # which a program may have set to be an error
 def _likeness(tokens: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
     row = []
     for layer in (slice(WIDTH), slice(WIDTH, None)):

@@ -47,6 +47,7 @@ def tokens_noted(note: str) -> Rows:
     return np.vstack([token_vectors(*each) for each in read_of_note(note)])
 
 
+@np.errstate(under="ignore")  # which a program may have set to be an error
 def unborne(weights: Rows, said: Sequence[Rows], noted: Rows) -> Rows:
     """Return for each statement the log-odds that the note does not bear it out (n,)."""
     parts = np.split(weights, np.cumsum([np.prod(shape) for shape in SHAPES.values()])[:-1])

@@ -22,7 +22,7 @@ from retrieval import (
     warn_of_languages,
 )
 from retrieval import embedding as module
-from retrieval.embedding import content_digest, ship
+from retrieval.embedding import content_digest, ship, unit_rows
 from retrieval.embedding_models import DEFAULT_MODEL, fingerprint
 from retrieval.token_vectors import token_vectors
 from retrieval.vector_cache import ShippedVectors, StoredVectors
@@ -79,6 +79,16 @@ def test_no_texts_give_no_rows_and_load_no_model(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
+def test_a_component_too_small_for_half_precision_is_0_whatever_a_program_has_set_for_numpy(
+    fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`np.seterr(all="raise")` ended every second question of a patient by rule."""
+    monkeypatch.setattr(module, "encoder", lambda *_: lambda texts: [[1.0, 1e-9]] * len(texts))
+    with np.errstate(all="raise"):
+        assert embed(["A text of no cache"]).tolist() == [[1, 0]]
+        assert unit_rows([1.0, 1e-30])[0] == 1
+
+
 def test_many_threads_may_embed_at_once(fresh: None) -> None:
     texts = [f"pain number {number % 20}" for number in range(60)]
     with ThreadPoolExecutor(8) as pool:

@@ -61,3 +61,9 @@ def test_a_damaged_row_of_the_cache_is_computed_again() -> None:
         damaged = np.full(12, np.nan, np.float32).tobytes()
         assert database.execute("UPDATE embedding SET vector = ?", [damaged]).rowcount == 1
     assert (likeness() == computed).all()
+
+
+def test_products_of_tiny_components_are_0_whatever_a_program_has_set_for_numpy() -> None:
+    tokens = np.full((2, 2 * WIDTH), 1e-30, np.float32)
+    with np.errstate(all="raise"):
+        assert not module._likeness(tokens, tokens).any()

@@ -23,3 +23,9 @@ def test_statements_without_a_word_of_the_note_are_told_from_those_with_its_word
         scores = unborne(weights, said, noted)
         assert list(scores > 0) == false
         assert np.allclose(np.concatenate([unborne(weights, [one], noted) for one in said]), scores, atol=1e-4)
+
+
+def test_products_of_tiny_components_are_0_whatever_a_program_has_set_for_numpy() -> None:
+    tokens = np.full((2, 2 * WIDTH), 1e-30, np.float32)
+    with np.errstate(all="raise"):
+        assert not unborne(np.zeros(SIZE, np.float32), [tokens], tokens).any()
