@@ -117,6 +117,8 @@ def test_a_drug_is_the_same_behind_another_word() -> None:
         ("头孢曲松抗感染治疗", "头孢抗感染治疗"),
         ("头孢曲松抗感染治疗", "头孢菌素抗感染治疗"),
         ("低分子量肝素抗凝", "低分子肝素抗凝"),
+        ("长期阿托伐他汀治疗", "长期他汀治疗"),
+        ("强化他汀治疗", "强化瑞舒伐他汀治疗"),
         ("抑酸治疗，用质子泵抑制剂如奥美拉唑", "抑酸治疗，用质子泵抑制剂如泮托拉唑"),
         ("A proton pump inhibitor such as esomeprazole", "A proton pump inhibitor such as omeprazole"),
         ("Treat high blood lipids by diet and atorvastatin", "Treat high cholesterol by diet"),
