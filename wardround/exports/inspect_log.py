@@ -115,15 +115,15 @@ def inspect_log(run: RecordedRun) -> Any:
 
 def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
     from inspect_ai.log import EvalError, EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
     from inspect_ai.scorer import Score
 
-    calls = run.trace(result).calls
+    calls, uuid = run.trace(result).calls, _id(run.id, result.case_id, result.epoch)
     messages: list[Any] = [
-        ChatMessageAssistant(content=turn.text)
+        ChatMessageAssistant(id=_id(uuid, place), content=turn.text)
         if turn.speaker in ("doctor", "physician")
-        else ChatMessageUser(content=turn.text, metadata={"speaker": turn.speaker})
-        for turn in dialogue_of(run, result)
+        else ChatMessageUser(id=_id(uuid, place), content=turn.text, metadata={"speaker": turn.speaker})
+        for place, turn in enumerate(dialogue_of(run, result))
     ]
     answer = "\n".join(result.answers.diagnosis) if result.answers else ""
     scores = {name: Score(value=value, answer=answer) for name, value in result.scores.items() if value is not None}
@@ -131,11 +131,11 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
     return EvalSample(
         id=_sample_id(result),
         epoch=result.epoch + 1,
-        uuid=hashlib.sha256(f"{run.id}/{result.case_id}/{result.epoch}".encode()).hexdigest()[:22],
+        uuid=uuid,
         input=case.patient.chief_complaint if case else "",
         target=list(case.key.diagnosis) if case else "",
         messages=messages,
-        output=ModelOutput.from_content(_model(run, _doctor(run)), answer),
+        output=_output(_id(uuid, "output"), _model(run, _doctor(run)), answer),
         scores={**scores, **missing},
         metadata={
             "termination": result.termination,
@@ -145,7 +145,7 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
             "rounds": result.rounds,
             "answers": result.answers.model_dump(mode="json") if result.answers else None,
         },
-        events=list(_events(run, calls)),
+        events=list(_events(run, calls, uuid)),
         model_usage=_usage(calls, lambda call: _model(run, call.model)),
         role_usage=_usage(calls, lambda call: call.role),
         started_at=_time(min(call.started for call in calls)).isoformat() if calls else None,
@@ -170,13 +170,18 @@ def _model(run: RecordedRun, model: str) -> str:
     return f"{_PROVIDERS.get(spec.provider, spec.provider)}/{spec.name}"
 
 
+def _id(*parts: object) -> str:
+    """Return an id that every export of a run gives to the same part of it."""
+    return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()[:22]
+
+
 def _sample_id(result: Result) -> str:
     """Return the case's id; a NUL would end the sample's name in the log, so that the sample was lost."""
     return result.case_id.replace("\0", "\N{SYMBOL FOR NULL}")
 
 
-def _events(run: RecordedRun, calls: Sequence[Call]) -> Iterator[Any]:
-    """Yield each call in the span of its stage."""
+def _events(run: RecordedRun, calls: Sequence[Call], sample: str) -> Iterator[Any]:
+    """Yield each call in the span of its stage; ``sample`` is the id of their sample."""
     from inspect_ai.event import SpanBeginEvent, SpanEndEvent
 
     run_start = min((call.started for call in calls), default=0.0)
@@ -184,23 +189,30 @@ def _events(run: RecordedRun, calls: Sequence[Call]) -> Iterator[Any]:
         stage_calls, span = list(group), f"{number}-{stage}"
         start, ended = stage_calls[0].started, max(call.started + call.seconds for call in stage_calls)
         yield SpanBeginEvent(
-            id=span, span_id=span, name=stage, type="stage", timestamp=_time(start), working_start=start - run_start
+            uuid=_id(sample, span),
+            id=span,
+            span_id=span,
+            name=stage,
+            type="stage",
+            timestamp=_time(start),
+            working_start=start - run_start,
         )
         for call in stage_calls:
-            yield _event(call, _model(run, call.model), span, run_start)
-        yield SpanEndEvent(id=span, span_id=span, timestamp=_time(ended), working_start=ended - run_start)
+            yield _event(call, _id(sample, span, call.id), _model(run, call.model), span, run_start)
+        end = _id(sample, span, "end")
+        yield SpanEndEvent(uuid=end, id=span, span_id=span, timestamp=_time(ended), working_start=ended - run_start)
 
 
-def _event(call: Call, model: str, span: str, run_start: float) -> Any:
+def _event(call: Call, uuid: str, model: str, span: str, run_start: float) -> Any:
     from inspect_ai.event import ModelEvent
-    from inspect_ai.model import GenerateConfig, ModelOutput
+    from inspect_ai.model import GenerateConfig
 
     answer = call.answer if isinstance(call.answer, str) else json.dumps(call.answer, ensure_ascii=False, indent=1)
-    output = ModelOutput.from_content(model, "" if call.answer is None else answer, error=call.error)
+    output = _output(_id(uuid, "output"), model, "" if call.answer is None else answer, error=call.error)
     output.usage = _usage([call], lambda call: model).get(model)
     output.time = call.seconds
     return ModelEvent(
-        uuid=hashlib.sha256(f"{span}/{call.id}".encode()).hexdigest()[:22],
+        uuid=uuid,
         span_id=span,
         timestamp=_time(call.started),
         working_start=call.started - run_start,
@@ -208,7 +220,7 @@ def _event(call: Call, model: str, span: str, run_start: float) -> Any:
         working_time=call.seconds,
         model=model,
         role=call.role,
-        input=[_message(message) for message in call.messages or []],
+        input=[_message(_id(uuid, place), message) for place, message in enumerate(call.messages or [])],
         tools=[],
         tool_choice="none",
         config=GenerateConfig(),
@@ -220,12 +232,20 @@ def _event(call: Call, model: str, span: str, run_start: float) -> Any:
     )
 
 
-def _message(message: Mapping[str, Any]) -> Any:
+def _output(name: str, model: str, text: str, error: str | None = None) -> Any:
+    from inspect_ai.model import ModelOutput
+
+    output = ModelOutput.from_content(model, text, error=error)
+    output.message.id = name
+    return output
+
+
+def _message(name: str, message: Mapping[str, Any]) -> Any:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     kinds = {"system": ChatMessageSystem, "assistant": ChatMessageAssistant}
     text = message.get("content", f"[picture {message.get('image')}]")
-    return kinds.get(message["role"], ChatMessageUser)(content=str(text))
+    return kinds.get(message["role"], ChatMessageUser)(id=name, content=str(text))
 
 
 def _usage(calls: Iterable[Call], by: Callable[[Call], str]) -> dict[str, Any]:

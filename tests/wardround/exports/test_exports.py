@@ -216,6 +216,9 @@ def test_inspect_reads_its_log_with_scores_calls_and_dialogue(run: Path, tmp_pat
     said = [(message.role, message.content) for message in again.messages]
     assert (again.id, said, problems) == (FIRST, [("assistant", "Where?"), ("user", "Here.")], [])
     assert list(samples_df(tmp_path / "logs")["score_symptoms"].dropna()) == [2.0]
+    assert export("inspect", run, "-o", tmp_path / "twice").exit_code == 0
+    twice = log.read_eval_log(str(tmp_path / "twice" / "run.eval"))
+    assert twice.model_dump(exclude={"location"}) == read.model_dump(exclude={"location"}), "each part has its id"
 
 
 def test_a_model_is_called_in_inspects_logs_as_inspect_calls_it(tmp_path: Path) -> None:
