@@ -21,6 +21,7 @@ from cases.text.words import stem, stems_of, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.replies import texts_in
 from llm.specs import OFFLINE
+from nodes.reconstruction.grammar import rewritten
 from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, content_words, courtesies
 from nodes.reconstruction.voice import Voice
@@ -66,8 +67,12 @@ class _Part:
 
     @cached_property
     def all_stems(self) -> frozenset[str]:
-        """The content words, including those of the version in everyday words, and of the patient's or a parent's."""
-        said = [spoken(self.text, "", voice) for voice in _CHINESE_VOICES] if self.language == "zh" else []
+        """The content words, including those of the version in everyday words, and of the patient's or a parent's.
+
+        English abbreviations (2 ppd) are spelled out.
+        """
+        chinese = [spoken(self.text, "", voice) for voice in _CHINESE_VOICES] if self.language == "zh" else []
+        said = chinese or [rewritten(self.text, "begin")]
         return _content_words(" ".join([self.text, self.lay, *said]), self.language)
 
     @cached_property

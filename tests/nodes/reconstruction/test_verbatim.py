@@ -247,6 +247,8 @@ def test_a_dialogue_by_rules_has_no_bare_answer_and_no_question_that_its_own_tur
         ("en", "Non-smoker, rarely drinks alcohol.", "I do not smoke and rarely drink alcohol."),
         ("en", "Unremarkable except for alcohol abuse.", "Alcohol abuse."),
         ("en", "He had a clot in the right leg 5 years prior.", "I had a clot in the right leg 5 years ago."),
+        ("en", "Smokes 2 ppd.", "I smoke 2 packs a day."),
+        ("en", "Previously healthy, takes no medications.", "I was previously healthy and take no medications."),
         ("zh", "父母均非近亲婚配。", "父母不是近亲结婚。"),
     ],
 )
