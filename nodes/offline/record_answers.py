@@ -104,9 +104,10 @@ def _kind_of_turn(words: str, language: Language, is_question: bool) -> str:
 def denial(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:
     """Return the phrase where no fact answers: ``unclear`` if the question is not understood, else denied or untold.
 
-    Only what the question names is denied (``nothing``), unless the record mentions it or may answer after all. What
-    cannot be denied is an open question ("how much"), and that something is as it should be ("Can you see clearly?").
-    Of several questions, one that is not denied keeps the others from it.
+    Whether something is as usual is understood, whatever it is. Only what the question names is denied (``nothing``),
+    unless the record mentions it or may answer after all. What cannot be denied is an open question ("how much"), and
+    that something is as it should be ("Can you see clearly?"). Of several questions, one that is not denied keeps the
+    others from it.
     """
     silences = {_denial_of_one(each, language, recorded) for each in clauses(question, language)}
     return silences.pop() if len(silences) == 1 else "untold"
@@ -115,7 +116,8 @@ def denial(question: str, language: Language, recorded: Sequence[RecordSentence]
 def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordSentence]) -> Silence:
     """Return the phrase where no fact answers one question of a turn."""
     if not is_understood(question, language):
-        return "unclear"
+        is_clear = _PATTERNS["as_usual"].search(question) and asks_if_well(question, language)
+        return "untold" if is_clear else "unclear"
     is_surely = is_surely_heard(question, language)
     question = in_known_words(question, language)
     subject, topic = subject_of(question, language), topic_of(question, language)

@@ -29,6 +29,14 @@ def test_no_patient_denies_that_something_is_well(language: Language, question: 
     assert denied not in answers
 
 
+@pytest.mark.parametrize(("language", "question"), [("en", "Does your child play as usual?"), ("zh", "走路正常吗？")])
+def test_whether_something_is_as_usual_is_understood_whatever_it_is(language: Language, question: str) -> None:
+    words = load_words("consultation/words", language)["patient"]
+    patients = [case.patient for case in load_cases() if case.language == language]
+    answers = {answer_from_record(question, patient, [], language) for patient in patients[::6]}
+    assert not answers & {words["unclear"], words["off_topic"]}
+
+
 @pytest.mark.parametrize(
     ("language", "question"),
     [
