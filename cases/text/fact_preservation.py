@@ -48,8 +48,10 @@ class Changes:
 
     def shown(self, language: Language) -> str:
         """Return what changed, with the facts in words of the language, as a model is told."""
-        told = {"lost": facts_in_words(self.lost, language), "added": facts_in_words(self.added, language)}
-        return "; ".join(f"{what}: {facts}" for what, facts in told.items() if facts)
+        lost, added = (facts_in_words(facts, language) for facts in (self.lost, self.added))
+        if lost and added:
+            return f"lost: {lost}; added: {added}"
+        return f"lost: {lost}" if lost else f"added: {added}" if added else ""
 
 
 def fact_in_words(fact: str, language: Language) -> str:
