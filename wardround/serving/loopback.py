@@ -189,10 +189,10 @@ def _shrunk(content: bytes, mime: str, longest: int) -> tuple[bytes, str]:
         if max(raster.size) <= longest:
             return content, mime
         # JPEG has neither transparency nor 16 bits: a drawing would be black, an X-ray white.
-        mode = "RGBA" if raster.has_transparency_data else raster.mode if raster.mode.startswith("I") else "RGB"
+        mode = "I" if raster.mode.startswith("I") else "RGBA" if raster.has_transparency_data else "RGB"
         copy = ImageOps.exif_transpose(raster).convert(mode)  # as a browser turns it
-        copy.thumbnail((longest, longest), reducing_gap=None)  # which takes no 16 bits
+        copy.thumbnail((longest, longest))
     kind = "jpeg" if mode == "RGB" else "png"
     buffer = io.BytesIO()
-    copy.save(buffer, kind, quality=80)
+    copy.convert("I;16" if mode == "I" else mode).save(buffer, kind, quality=80)  # PNG has no 32 bits
     return buffer.getvalue(), f"image/{kind}"

@@ -83,10 +83,21 @@ def scaled_down(file: Path) -> Image.Image:
     return Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
 
 
-def test_an_xray_of_16_bits_keeps_its_greys_when_it_is_scaled_down(tmp_path: Path) -> None:
-    greys = np.tile(np.linspace(0, 4095, 40).astype("uint16"), (40, 1))
-    Image.fromarray(greys).save(tmp_path / "xray.png")
-    shown = np.asarray(scaled_down(tmp_path / "xray.png"))
+@pytest.mark.parametrize(
+    ("kind", "suffix", "how"),
+    [
+        ("uint16", "png", {}),
+        ("uint16", "png", {"transparency": 0}),
+        (">u2", "tiff", {}),
+        ("int32", "tiff", {}),  # as Pillow reads signed 16 bits, too
+    ],
+)
+def test_an_xray_of_more_than_8_bits_keeps_its_greys_when_it_is_scaled_down(
+    kind: str, suffix: str, how: dict[str, int], tmp_path: Path
+) -> None:
+    greys = np.tile(np.linspace(0, 4095, 40).astype(kind), (40, 1))
+    Image.fromarray(greys).save(tmp_path / f"xray.{suffix}", **how)
+    shown = np.asarray(scaled_down(tmp_path / f"xray.{suffix}"))
     assert shown.shape == (10, 10)
     assert len(np.unique(shown[0])) == 10
 
