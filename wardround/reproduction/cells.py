@@ -68,8 +68,8 @@ def found_by_metric(
     paper, sound = score("paper"), score("sound")
     found = {}
     for name in names:
-        published, ours = (mean(value for _, value in samples[name]) for samples in (paper, sound))
-        found[name] = Found(published, ours, len(paper[name]), paper[name], lacking=lacking)
+        by_paper, by_sound = (mean(value for _, value in samples[name]) for samples in (paper, sound))
+        found[name] = Found(by_paper, by_sound, len(paper[name]), paper[name], lacking=lacking)
     return found
 
 
