@@ -4,7 +4,7 @@ import time
 import pytest
 from langchain_core.messages import AIMessage
 
-from llm.replies import answer_in, find_json, text_of, without_list_marks
+from llm.replies import answer_in, find_json, text_of, texts_in, without_list_marks
 
 
 @pytest.mark.parametrize(
@@ -155,3 +155,8 @@ def test_each_object_that_is_spelt_worse_than_the_one_before_costs_no_further_pa
 )
 def test_numbers_and_bullets_of_a_whole_list_are_no_part_of_its_items(given: object, read: object) -> None:
     assert without_list_marks(given) == read
+
+
+def test_the_texts_of_a_value_are_all_that_is_written_and_no_name_of_a_field() -> None:
+    content = {"case_id": "a", "scores": {"diagnosis": 2.0}, "answers": {"dialogue": [{"text": "b"}, None, True]}}
+    assert [*texts_in(content)] == ["a", "b"]
