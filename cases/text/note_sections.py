@@ -195,15 +195,18 @@ def claimed_by(line: str, language: Language) -> str | None:
 
 
 def _by_section(text: str, language: Language, *, begins: bool) -> Iterator[tuple[str, str]]:
-    """Assign sentences without a heading to sections; findings continue until another section begins.
+    """Assign sentences without a heading to sections; findings continue until a line tells the patient's history.
 
     With ``begins``, the first of the history is the complaint.
     """
     before = ""
     for position, line in enumerate(sentences(text)):
-        name = claimed_by(line, language) or (before if before in _FINDINGS else "present_illness")
-        if before in _FINDINGS and name not in _FINDINGS:
-            name = before
+        name = claimed_by(line, language) or "present_illness"
+        if before in _FINDINGS:
+            ended = name != "present_illness" and _PATTERNS["history_again"].match(line)
+            name = name if ended or name in _FINDINGS else before
+        elif name in _FINDINGS and _PATTERNS["seen_before"].search(line):
+            name = "present_illness"
         if begins and position == 0 and name not in _FINDINGS:
             name = "chief_complaint"
         before = name

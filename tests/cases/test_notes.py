@@ -109,6 +109,76 @@ def test_a_note_without_headings_is_sorted_by_what_its_sentences_tell() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "history"),
+    [
+        ("en", "He has pain. An ultrasound shows a cyst. He smokes. His mother had gout.", 3),
+        ("en", "He has pain. CT shows a cyst. There is no family history of gout. She is allergic to nuts.", 3),
+        ("en", "He has pain. CT shows a cyst. Current medications include aspirin. It is worse today.", 3),
+        ("zh", "腹痛。超声示囊肿。吸烟30年。父亲有糖尿病。对青霉素过敏。", 4),
+        ("zh", "腹痛。CT示囊肿。追问病史，有肺结核病史。长期服用阿司匹林。今腹痛加重。", 4),
+    ],
+)
+def test_findings_without_a_heading_end_where_the_patients_history_goes_on(
+    language: Language, text: str, history: int
+) -> None:
+    sections = read_sections(text, language)
+    findings = [line for name in ("physical_examination", "test_results") for line in sections.get(name, ())]
+    assert len(findings) == 1
+    assert sum(map(len, sections.values())) - len(findings) == history
+
+
+@pytest.mark.parametrize(
+    ("language", "after"),
+    [
+        ("en", "The patient is diagnosed with a cyst and undergoes surgery."),
+        ("en", "The patient is given supportive care."),
+        ("en", "Toxicology is positive for cocaine."),
+        ("en", "He is advised to avoid alcohol."),
+        ("zh", "请结合临床病史。"),
+        ("zh", "过敏原检测阴性。"),
+    ],
+)
+def test_the_course_and_further_results_do_not_end_findings(language: Language, after: str) -> None:
+    before = "腹痛。CT示囊肿。" if language == "zh" else "He has pain. CT shows a cyst. "
+    assert after in read_sections(before + after, language)["test_results"]
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "Two days ago a CT was normal."),
+        ("en", "A CT at another hospital was normal."),
+        ("en", "His temperature is 39 C at home."),
+        ("en", "During that hospitalization, a CT was normal."),
+        ("zh", "2天前外院CT检查正常。"),
+        ("zh", "昨日当地医院血常规正常。"),
+    ],
+)
+def test_what_a_test_had_shown_before_the_visit_is_the_patients_story(language: Language, told: str) -> None:
+    opening, story, result = {
+        "en": ("He comes because of cough.", "It is dry.", "Hemoglobin is 12 g/dL (14 g/dL a year ago)."),
+        "zh": ("因咳嗽就诊。", "咳嗽加重。", "白细胞10。"),
+    }[language]
+    sections = read_sections(" ".join((opening, told, story, result)), language)
+    assert (sections["present_illness"], sections["test_results"]) == ((told, story), (result,))
+
+
+def test_whoever_comes_for_a_test_or_its_result_begins_no_findings() -> None:
+    opening = "A 60-year-old man presents to the physician for his colonoscopy screening."
+    sections = read_sections(f"{opening} He has no complaints. CT shows a cyst.", "en")
+    assert sections == {
+        "chief_complaint": (opening,),
+        "present_illness": ("He has no complaints.",),
+        "test_results": ("CT shows a cyst.",),
+    }
+
+
+def test_a_dated_line_of_the_laboratory_begins_the_results() -> None:
+    sections = read_sections("腹痛。否认手术史。2021-03-18 09:09：血清血糖，4.9，N；血清总蛋白，74，N；", "zh")
+    assert sections["test_results"] == ("2021-03-18 09:09：血清血糖，4.9，N；", "血清总蛋白，74，N；")
+
+
 def test_what_a_doctor_found_is_no_part_of_the_history_though_it_stands_under_its_heading() -> None:
     sections = read_sections("HPI: Her knee hurts. On examination, it is warm. Flexion is 90 degrees. She limps.", "en")
     assert sections["physical_examination"] == ("On examination, it is warm.", "Flexion is 90 degrees.")
