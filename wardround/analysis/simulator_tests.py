@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases import Case, Problem
+from cases.importers.choices import closing_question
 from cases.importers.source import Source
 from cases.importers.vignettes import read_vignette
 from cases.problems import validation_problems
@@ -42,7 +43,7 @@ def cases_of(
 ) -> tuple[dict[str, Case], list[Problem]]:
     """Return the case behind each test: a known case with its id and record, or else its record split by rule.
 
-    A split record gives what the patient knows and the examination results.
+    A split record gives what the patient knows and the examination results, without the question that closes it.
     """
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
@@ -52,7 +53,8 @@ def cases_of(
             continue
         language: Language = language_of(test.record)
         opening = next((one.patient or "" for one in test.history[:1]), "")
-        vignette = read_vignette(test.record, language, opening)
+        narrative = closing_question(test.record)[0] or test.record
+        vignette = read_vignette(narrative, language, opening)
         content = {
             "id": test.id,
             "language": language,

@@ -60,6 +60,16 @@ def test_a_folder_that_cannot_be_made_is_refused_by_its_option_before_anyone_is_
         assert server.requests == []
 
 
+def test_the_patient_does_not_know_the_question_that_closes_its_record(form: Path) -> None:
+    form.write_text(form.read_text("utf-8").replace(RECORD, f"{RECORD}最可能的诊断是什么？"), "utf-8")
+    with FakeServer(answer=lambda request: {"text": "是的。"}) as server:
+        told = run(form, "--no-tracker", "--models", f"openai:any@{server.base_url}")
+        asked = [request.text for request in server.requests]
+    assert told.exit_code == 0, told.output
+    assert all("右下肺斑片影" in text and "最可能的诊断" not in text for text in asked)
+    assert asked
+
+
 @pytest.mark.slow
 def test_each_question_is_put_after_the_exchanges_of_its_round_and_the_replies_are_filed(
     form: Path, tmp_path: Path
