@@ -80,7 +80,7 @@ def fill_plan(
             steps=[
                 filled
                 for step in section["step"]
-                if ours or not step.get("ours")
+                if ours or not step.get("ours") or single.get(step.get("stands_for", ""))
                 for filled in _filled_steps(step, words[section["name"]][step["name"]], single, lists, roles, language)
             ],
         )
@@ -164,6 +164,8 @@ def _values(
     names = unrevealing(sign.name for sign in disease.signs_and_symptoms)
     complaint = normalise("\n".join(sections.get("chief_complaint", ())))
     unmentioned = [name for name in names if not spelled(normalise(name)).search(complaint)]
+    relatives = _meaningful(risks.family_history)
+    family = unrevealing(relatives)
     examined = _without_disease(sections.get("physical_examination", ()), suspected)
     tested = _without_disease(sections.get("test_results", ()), suspected)
     complains = any(sections.get(section) for section in ("chief_complaint", "present_illness"))
@@ -177,12 +179,13 @@ def _values(
         "differentials": _enumerated(_meaningful(diagnostic.differential_diagnosis), language),
         "tests": _enumerated(_meaningful(diagnostic.confirmation_tests), language),
         "symptoms": _enumerated(unmentioned[:_LISTED], language),
+        "family_unsaid": "yes" if relatives and not family else "",
         "conditions": _enumerated(unrevealing(disease.associated_conditions)[:_LISTED], language),
     }
     return single, {
         "signs": signs,
         "inquiries": unrevealing(question.rstrip("?？ ") for question in disease.customized_inquiry),
-        "family_factors": unrevealing(risks.family_history),
+        "family_factors": family,
         "other_factors": unrevealing(
             [*risks.lifestyle, *risks.living_environment, *risks.exposure, *risks.mental_health]
         ),

@@ -128,6 +128,18 @@ def test_the_papers_plan_asks_for_the_systems_and_habits_that_the_knowledge_name
     assert asked(ours=False)["past_history"] == asked(ours=True)["past_history"]
 
 
+def test_the_papers_plan_asks_openly_about_the_family_where_every_factor_names_the_disease() -> None:
+    def asked(*factors: str) -> list[str]:
+        knowledge = knowing()
+        knowledge.disease.risk_factors.family_history[:] = factors
+        planned = fill_plan(NOTE, RoleSetting(), knowledge, "en", ours=False)
+        return [step.name for section in planned for step in section.steps if step.name.startswith("family")]
+
+    assert asked("pneumonia in a parent") == ["family"]
+    assert asked("pneumonia in a parent", "cystic fibrosis") == asked("cystic fibrosis") == ["family_factor"]
+    assert asked() == asked("None mentioned") == []
+
+
 def test_a_symptom_that_the_complaint_tells_of_is_no_example_of_others() -> None:
     note = Note(id="n", text="Chief complaint: Fever and cough.")
     plan = fill_plan(note, RoleSetting(speaker="self"), knowing(), "en")
