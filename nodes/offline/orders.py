@@ -170,10 +170,10 @@ def _without_other_parts(found: Sequence[RecordSentence], phrase: str, beside: s
 
 
 def tried(facts: Sequence[RecordSentence], words: str, language: Language) -> list[RecordSentence]:
-    """Return the sentences of the history about a treatment that the doctor names."""
+    """Return the sentences of the history about a treatment that the doctor names: of a known one, by that name."""
     named = {match.group().casefold() for match in pattern("treatment", language).finditer(words)}
     history = [fact for fact in facts if fact.section in ("present_illness", "past_history")]
-    named_stems = [] if heard_tests(words) else named_in(words, language)
+    named_stems = [] if named or heard_tests(words) else named_in(words, language)
     treatments = [concept for concept in concepts(language) if concept.name in ("medicines", "treatment so far")]
     return [
         fact

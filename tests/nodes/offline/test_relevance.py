@@ -254,6 +254,16 @@ def test_what_a_treatment_has_done_is_told_when_it_is_advised() -> None:
     assert released_for(FACTS["en"], "You could take an antacid.", "advice", "en")[0].text.endswith("did not help.")
 
 
+@pytest.mark.parametrize(
+    ("language", "advice"), [("en", "Take aspirin."), ("en", "Please take ibuprofen daily."), ("zh", "请服用布洛芬。")]
+)
+def test_advice_to_take_a_medicine_that_is_not_on_record_is_not_answered_by_another(
+    language: Language, advice: str
+) -> None:
+    others = {"en": "She takes metformin and no other medicine.", "zh": "长期服用二甲双胍，未服用其他药物。"}
+    assert tried([RecordSentence("past_history", others[language])], advice, language) == []
+
+
 @pytest.mark.slow
 @given(
     case=st.sampled_from([case for case in load_cases() if case.split == "test"]),
