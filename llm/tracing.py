@@ -4,6 +4,7 @@ While `LANGSMITH_TRACING` is set, LangChain adds a tracer to every invocation th
 every state, cases and answer keys included.
 """
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, C
 from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
 from langchain_core.tracers import BaseTracer, LangChainTracer
 from langchain_core.tracers.schemas import Run
+from langsmith import Client
 
 from llm.masking import masked
 from llm.replies import mapped
@@ -49,12 +51,29 @@ class ModelTracer(LangChainTracer):
 
 
 UNTRACED: list[BaseCallbackHandler] = [Untraced()]
-_posting: list[BaseCallbackHandler] = []
+_posting: list[ModelTracer] = []
+_failures: list[Exception] = []  # of requests that LangSmith did not take
+# At its end, Python waits for threads that are not daemons, and so for a service that does not answer; those that
+# send compressed records never are.
+_NOT_WAITED_FOR = {"LANGSMITH_USE_DAEMON": "true", "LANGSMITH_DISABLE_RUN_COMPRESSION": "true"}
+_PATIENCE = 5.0  # seconds without anything taken
 
 
 def switch_on() -> None:
     """Trace the runs of this process, with the LangSmith account that the environment names."""
-    _posting[:] = [ModelTracer()]
+    os.environ.update(_NOT_WAITED_FOR)
+    _posting[:] = [ModelTracer(client=Client(tracing_error_callback=_failures.append))]
+
+
+def left_unsent() -> int:
+    """Wait for what is still being sent, as long as LangSmith takes it; return how many records it has not taken."""
+    queue, failed, before = _posting[0].client.tracing_queue, len(_failures), 0
+    assert queue is not None
+    while (left := queue.unfinished_tasks) not in (0, before) and len(_failures) == failed:
+        before = left
+        with queue.all_tasks_done:
+            queue.all_tasks_done.wait_for(lambda: not queue.unfinished_tasks, _PATIENCE)
+    return left
 
 
 def tracers() -> list[BaseCallbackHandler]:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import threading
@@ -226,6 +228,51 @@ headers = {{ X-Gate-Key = "$GATE_KEY" }}
     assert canaries(json.dumps(case.model_dump(mode="json"))) != set()
     assert canaries(posted) == set()
     assert "of-the-gate-12345" not in posted, "LangChain posts the fields of a model beside each call"
+
+
+WITH_LITTLE_PATIENCE = f"""
+import llm.tracing
+llm.tracing._PATIENCE = 0.5
+{MAIN}
+"""
+
+
+@pytest.mark.slow
+def test_a_service_that_does_not_answer_does_not_hold_up_the_end_of_a_run_which_says_what_is_not_sent(
+    langsmith: Collector, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and answers nothing
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        environment = {**langsmith.environment, "LANGSMITH_ENDPOINT": url, "LANGCHAIN_ENDPOINT": url}
+        run = ["run", "--limit", "1", "--set", "retrieval=false", "--out", "run", "--tracing"]
+        done = subprocess.run(
+            [sys.executable, "-c", WITH_LITTLE_PATIENCE, *run],
+            env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=110,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert re.search(r"LangSmith did not take the last \d+ records", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device"), None])
+def test_the_last_traces_are_waited_for_however_a_run_ends(
+    error: BaseException | type[BaseException] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from wardround.cli import app
+
+    def ended(*_: object) -> int:
+        if error is not None:
+            raise error
+        return 0
+
+    waited: list[str] = []
+    monkeypatch.setenv("LANGSMITH_API_KEY", "x")
+    monkeypatch.setattr("llm.tracing.switch_on", lambda: None)
+    monkeypatch.setattr("llm.tracing.left_unsent", lambda: waited.append("for LangSmith") or 0)
+    monkeypatch.setattr("wardround.commands.run._run", ended)
+    CliRunner().invoke(app, ["run", "--tracing", "--out", str(tmp_path / "run")])
+    assert waited == ["for LangSmith"]
 
 
 @pytest.mark.parametrize("options", [[], ["--set", "sequential=false"]])

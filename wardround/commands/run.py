@@ -93,9 +93,7 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
     """Trace the runs to LangSmith, if that cannot leak the answer key."""
     import os
 
-    from langchain_core.tracers.langchain import wait_for_all_tracers
-
-    from llm.tracing import switch_on
+    from llm.tracing import left_unsent, switch_on
 
     if not os.environ.get("LANGSMITH_API_KEY"):
         refuse("--tracing needs a LangSmith account; set LANGSMITH_API_KEY")
@@ -109,8 +107,14 @@ def _tracing(sweep: "Sweep") -> "Iterator[None]":
                 "answers, which would be sent to LangSmith; remove these settings"
             )
     switch_on()
-    yield
-    wait_for_all_tracers()
+    try:
+        yield
+    finally:
+        if left := left_unsent():
+            records = counted(left, "record")
+            echo(
+                f"LangSmith did not take the last {records} of calls and nodes; the traces in --out have all", err=True
+            )
 
 
 def _run(sweep: "Sweep", root: Path, progress: Progress) -> int:
