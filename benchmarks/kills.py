@@ -58,9 +58,11 @@ def kill_runs(
     killed(command, folder / "whole", None)
     length, run_requests = time.monotonic() - start_time, len(server.requests) - requests_before
     judge_requests = sum(request.model == "judge" for request in server.requests[requests_before:])
-    expected = outcome(folder / "whole")
+    whole = outcome(folder / "whole")
+    expected = {"doctor": [], "runs": {name: {**run, "attempted": sorted(ids)} for name, run in whole["runs"].items()}}
+    changes = differences(expected, whole, "uninterrupted run")
     generator = random.Random(seed)
-    done, finished, changes, number = 0, 0, [], 1
+    done, finished, number = 0, 0, 1
     while done < kills or number:
         out = folder / f"killed-{number}"
         moment = moment_of(aim, generator, server, out, length, judge_requests) if done < kills else None
@@ -68,7 +70,7 @@ def kill_runs(
             done += 1
             continue
         finished += 1
-        changes += [change[:LONGEST] for change in differences(expected, outcome(out), f"run {number}")]
+        changes += differences(expected, outcome(out), f"run {number}")
         number = number + 1 if done < kills else 0
     extra_requests = len(server.requests) - requests_before - run_requests * (finished + 1)
     return {
@@ -77,7 +79,7 @@ def kill_runs(
         "seconds of an uninterrupted run": round(length, 2),
         "requests of an uninterrupted run": run_requests,
         "finished runs": finished,
-        "differences": changes,
+        "differences": [change[:LONGEST] for change in changes],
         "requests more per kill": round(extra_requests / max(1, done), 3),
     }
 
@@ -133,9 +135,7 @@ def killed(command: list[str], out: Path, moment: Moment | None) -> bool:
 def outcome(out: Path) -> dict[str, Any]:
     """Return the summary's scores and all result lines without times, by run, and what the doctor finds."""
     findings_of_runs = [examine(directory, mend=False) for directory in find_damaged_runs(out)]
-    found: dict[str, Any] = {
-        "doctor": [finding for findings in findings_of_runs for finding in (*findings.mended, *findings.left)]
-    }
+    runs: dict[str, Any] = {}
     for file in sorted(out.rglob("results.jsonl")):
         lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         scores = json.loads(file.with_name("summary.json").read_text("utf-8"))["scores"]
@@ -143,9 +143,10 @@ def outcome(out: Path) -> dict[str, Any]:
             line["case_id"]: {key: value for key, value in line.items() if key not in ("seconds", "checksum", "run")}
             for line in lines
         }
-        attempted = sorted(line["case_id"] for line in lines)  # a lost or doubled case differs here
-        found[str(file.parent.relative_to(out))] = {"attempted": attempted, "scores": scores, "results": results}
-    return found
+        attempted = sorted(line["case_id"] for line in lines)  # other than asked for if one is lost or doubled
+        runs[str(file.parent.relative_to(out))] = {"attempted": attempted, "scores": scores, "results": results}
+    found = [finding for findings in findings_of_runs for finding in (*findings.mended, *findings.left)]
+    return {"doctor": found, "runs": runs}
 
 
 if __name__ == "__main__":
