@@ -387,6 +387,15 @@ async def test_a_graph_with_subgraphs_of_one_name_is_drawn_at_any_depth(name: st
     assert len(boxes) == len(set(boxes)) > 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", served())
+def test_input_output_and_settings_of_a_graph_and_of_those_within_it_can_be_shown_as_forms(name: str) -> None:
+    graph = served()[name].build()
+    for each in (graph, *(part for _, part in graph.get_subgraphs(recurse=True))):
+        for schema in (each.get_input_jsonschema(), each.get_output_jsonschema(), each.get_context_jsonschema() or {}):
+            assert schema["properties"], each.name
+
+
 @pytest.mark.parametrize("name", served())
 def test_a_setting_is_placed_at_nodes_of_its_own_graph(name: str) -> None:
     graph = served()[name].build()
