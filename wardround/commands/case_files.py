@@ -57,24 +57,19 @@ def ask_about(
     from pydantic import ValidationError
 
     from cases.validation import in_a_line
-    from llm import ModelSettings
-    from llm.specs import HUMAN, check_models
     from scoring.asking import ask_each
-    from wardround.analysis.rescoring import judged_with, settings_of_judges
+    from wardround.analysis.rescoring import judged_with
+    from wardround.commands.score.transcripts import checked_models
     from wardround.config.command_line import parse_call_settings
     from wardround.run.own_loop import run_alone
 
     option, role = who
-    if spec == HUMAN:
-        refuse(f"{option} {HUMAN}: a person cannot answer here; name a model")
-    with judged_with(parse_call_settings(settings or ())):
-        given = settings_of_judges({role: spec})
-    check_models({role: spec}, given["model"])
+    kept = {"cache": str(cache)} if cache else {}
     try:
-        asked_with = ModelSettings.model_validate({**given, **({"cache": str(cache)} if cache else {})})
+        with judged_with(parse_call_settings(settings or ()) | kept):
+            asked_with = checked_models({role: spec}, option)
     except ValidationError as error:
         refuse(f"--{in_a_line(error)}")
-    asked_with.check_folders()
     return run_alone(ask_each, cases, lambda case: question(case, asked_with))
 
 

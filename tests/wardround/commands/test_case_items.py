@@ -156,7 +156,7 @@ def test_bad_options_and_files_are_refused_before_anybody_is_asked(source: Path,
     out = tmp_path / "out.jsonl"
     for arguments, reason in (
         (("--reader", "human"), "a person cannot answer here"),
-        (("--reader", "openay:x"), "openay"),
+        (("--reader", "openay:x"), "--reader: models.item_reader: 'openay:x': unknown provider"),
         (("--cache", tmp_path / "cache"), "--cache needs --reader"),
         (("--set", "repairs=0"), "--set needs --reader"),
         (("--reader", "openai:x", "-o", tmp_path), "is a directory"),

@@ -124,7 +124,7 @@ def test_a_refiner_is_asked_as_set_says(tmp_path: Path, file: Path) -> None:
         (["--refiner", "small", "--set", "model.small.temperature=0"], "add --set model.small.spec=SPEC"),
         (["--refiner", "openai:x", "--set", "feedback=off"], "does not say how a model is asked"),
         (["--set", "max_tokens=80"], "--set needs --refiner"),
-        (["--refiner", "nobody:x"], "nobody"),
+        (["--refiner", "nobody:x"], "--refiner: models.refiner: 'nobody:x': unknown provider"),
         (["--cache", "answers.sqlite"], "--cache needs --refiner"),
         (["--refiner", "openai:x", "-o", f"{__file__}/memory"], "cannot be created"),
     ],
