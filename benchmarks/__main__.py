@@ -71,7 +71,7 @@ def critical_path(traces: Path) -> float:
         steps, ended = 0, 0.0
         for call in sorted(calls_in_order, key=lambda call: call.started):
             if call.started >= ended:
-                steps, ended = steps + 1, call.started + call.seconds
+                steps, ended = steps + 1, call.ended
         shares.append(steps / len(calls_in_order))
     return sum(shares) / len(shares)
 

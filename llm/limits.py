@@ -203,7 +203,7 @@ class Account:
 def _busy_seconds(calls: Iterable[Call]) -> float:
     """Return the seconds covered by the calls, counting concurrent ones once."""
     total, until = 0.0, float("-inf")
-    for begin, end in sorted((call.started, call.started + call.seconds) for call in calls):
+    for begin, end in sorted((call.started, call.ended) for call in calls):
         total += max(0.0, end - max(begin, until))
         until = max(until, end)
     return total

@@ -65,6 +65,11 @@ class Call(Strict):
     error: str | None = None
 
     @property
+    def ended(self) -> float:
+        """Unix time in seconds."""
+        return self.started + self.seconds
+
+    @property
     def is_asked(self) -> bool:
         """Whether a chat model was asked: not rules or people, nor nobody, as at a limit or with too long a prompt."""
         return self.model not in WITHOUT_MODEL and (self.error is None or self.attempts > 0)

@@ -149,7 +149,7 @@ def _sample(run: RecordedRun, result: Result, case: Case | None) -> Any:
         model_usage=_usage(calls, lambda call: _model(run, call.model)),
         role_usage=_usage(calls, lambda call: call.role),
         started_at=_time(min(call.started for call in calls)).isoformat() if calls else None,
-        completed_at=_time(max(call.started + call.seconds for call in calls)).isoformat() if calls else None,
+        completed_at=_time(max(call.ended for call in calls)).isoformat() if calls else None,
         total_time=result.seconds,
         error=None
         if result.scored
@@ -187,7 +187,7 @@ def _events(run: RecordedRun, calls: Sequence[Call], sample: str) -> Iterator[An
     run_start = min((call.started for call in calls), default=0.0)
     for number, (stage, group) in enumerate(groupby(calls, key=lambda call: call.stage)):
         stage_calls, span = list(group), f"{number}-{stage}"
-        start, ended = stage_calls[0].started, max(call.started + call.seconds for call in stage_calls)
+        start, ended = stage_calls[0].started, max(call.ended for call in stage_calls)
         yield SpanBeginEvent(
             uuid=_id(sample, span),
             id=span,
@@ -216,7 +216,7 @@ def _event(call: Call, uuid: str, model: str, span: str, run_start: float) -> An
         span_id=span,
         timestamp=_time(call.started),
         working_start=call.started - run_start,
-        completed=_time(call.started + call.seconds),
+        completed=_time(call.ended),
         working_time=call.seconds,
         model=model,
         role=call.role,

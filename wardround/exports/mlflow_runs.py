@@ -67,7 +67,7 @@ def named(name: str) -> str:
 
 def _first_and_last(run: RecordedRun) -> tuple[int, int]:
     """Return when the first call was made and the last one ended, in milliseconds; a copied file has another time."""
-    calls = [(call.started, call.started + call.seconds) for _, calls in run.each_trace() for call in calls]
+    calls = [(call.started, call.ended) for _, calls in run.each_trace() for call in calls]
     if not calls:
         return (int((run.path / MANIFEST).stat().st_mtime * 1000),) * 2
     started, ended = zip(*calls, strict=True)

@@ -133,7 +133,7 @@ def _spans(run: RecordedRun, result: Result, content: bool) -> Sequence["Readabl
     ) -> Iterator[tuple[Any, int]]:
         """Open a span that lasts as long as its calls, in which others may be opened; yield it and its end."""
         start = _nanoseconds(min((call.started for call in span_calls), default=0.0))
-        ended = _nanoseconds(max((call.started + call.seconds for call in span_calls), default=0.0))
+        ended = _nanoseconds(max((call.ended for call in span_calls), default=0.0))
         span = tracer.start_span(name, start_time=start, attributes=attributes, **more)
         with trace.use_span(span):
             yield span, ended

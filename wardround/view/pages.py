@@ -272,7 +272,7 @@ def _timeline(section: CaseSection) -> dict[str, Any] | None:
     if not calls:
         return None
     first_start = min(call.started for call in calls)
-    duration = max(call.started + call.seconds for call in calls) - first_start or 1.0
+    duration = max(call.ended for call in calls) - first_start or 1.0
     numbers = {call.id: number for number, call in enumerate(calls, start=1)}
 
     def bar(call: Call) -> tuple[int, Call, float, float]:
