@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from scoring.aie.metrics import METRICS
-from scoring.metrics.samples import Sample, Samples, case_means, case_of
+from scoring.metrics.samples import Sample, Samples, case_means, case_of, epoch_of, of_epoch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +44,12 @@ def success(verdicts: Iterable[Verdict], doctor: str, aspect: str) -> list[Sampl
 
 
 def votes(verdicts: Iterable[Verdict]) -> dict[str, dict[Item, dict[str, int]]]:
-    """Return each rater's outcomes, by aspect and by pair (sorted by name) and case (of epoch 1)."""
+    """Return each rater's outcomes, by aspect and by pair (sorted by name), case and epoch."""
     by_aspect: dict[str, dict[Item, dict[str, int]]] = {}
     for verdict, (one, other), outcomes in _sorted_by_name(verdicts):
+        item = (one, other, case_of(verdict.case), epoch_of(verdict.case))
         for aspect, outcome in outcomes.items():
-            by_aspect.setdefault(aspect, {}).setdefault((one, other, verdict.case, 1), {})[verdict.rater] = outcome
+            by_aspect.setdefault(aspect, {}).setdefault(item, {})[verdict.rater] = outcome
     return by_aspect
 
 
@@ -69,7 +70,9 @@ def majority(verdicts: Sequence[Verdict]) -> list[Verdict]:
             settled = len(leading) == 1 or leading[0][1] > leading[1][1]
             outcomes.setdefault(item, {})[aspect] = leading[0][0] if settled else 0
     view = verdicts[0].view if verdicts else "doctor"
-    return [Verdict(case, one, other, found, view) for (one, other, case, _), found in outcomes.items()]
+    return [
+        Verdict(of_epoch(case, epoch), one, other, found, view) for (one, other, case, epoch), found in outcomes.items()
+    ]
 
 
 def outcome_columns(verdicts: Iterable[Verdict], source: Rater, view: str) -> dict[str, Column]:

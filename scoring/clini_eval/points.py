@@ -13,7 +13,7 @@ from cases.dialogues import PHYSICIAN, Dialogue
 from cases.strict import Strict
 from cases.text.words import count_words
 from cases.vocabulary import Language, data_file
-from scoring.metrics.samples import mean, over_cases
+from scoring.metrics.samples import case_of, mean, over_cases
 from scoring.metrics.statistics import Ends, Estimate
 
 POINTS = 100.0
@@ -166,7 +166,7 @@ def statistics_of(dialogue: Dialogue) -> dict[str, float | None]:
 
 
 def estimates_of(dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]) -> dict[str, Estimate]:
-    """Return the mean of every score over the dialogues that have it, clustered by the dialogue's id.
+    """Return the mean of every score over the dialogues that have it, clustered by case.
 
     If leaves were not assessed, the sum of the assessed ones is given beside its maximum.
     """
@@ -182,7 +182,7 @@ def failed_as_wrong(
     """
     lost = [*failed, *(dialogue.id for dialogue, score in zip(dialogues, scores, strict=True) if score is None)]
     return {
-        name: over_cases([*column, *((case, 0.0) for case in lost)], ENDS[name])
+        name: over_cases([*column, *((case_of(name), 0.0) for name in lost)], ENDS[name])
         for name, column in _columns(dialogues, scores).items()
         if lost and name in ENDS and any(value is not None for _, value in column)
     }
@@ -191,7 +191,7 @@ def failed_as_wrong(
 def _columns(
     dialogues: Sequence[Dialogue], scores: Sequence[CliniEvalScores | None]
 ) -> dict[str, list[tuple[str, float | None]]]:
-    """Return every score with the id of its dialogue, by name."""
+    """Return every score with the case of its dialogue, by name."""
     columns: dict[str, list[tuple[str, float | None]]] = {}
     partly = any(score is not None and score.unscored for score in scores)
     for dialogue, score in zip(dialogues, scores, strict=True):
@@ -200,5 +200,5 @@ def _columns(
             sums = {ASSESSED: None, ASSESSABLE: None}
             values |= sums if score is None else {ASSESSED: score.assessed, ASSESSABLE: score.assessable}
         for name, value in (values | statistics_of(dialogue)).items():
-            columns.setdefault(name, []).append((dialogue.id, value))
+            columns.setdefault(name, []).append((case_of(dialogue.id), value))
     return columns

@@ -26,7 +26,7 @@ Samples = Mapping[str, Sequence[Sample]]
 
 
 PERCENT: Ends = (0.0, 100.0)
-_EPOCH = re.compile(r"/epoch[0-9]+\Z")  # in the ids of a run's consultations
+_EPOCH = re.compile(r"/epoch([0-9]+)\Z")  # in the ids of a run's consultations
 
 
 def of_epoch(case: str, epoch: int) -> str:
@@ -37,6 +37,12 @@ def of_epoch(case: str, epoch: int) -> str:
 def case_of(consultation: str) -> str:
     """Return the case's id in the id of a consultation, see `of_epoch`."""
     return _EPOCH.sub("", consultation)
+
+
+def epoch_of(consultation: str) -> int:
+    """Return the epoch in the id of a consultation, see `of_epoch`; 0 if there is none."""
+    found = _EPOCH.search(consultation)
+    return int(found[1]) if found else 0
 
 
 def estimates(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from scoring.metrics.agreement import alpha, alpha_of_drawn, cohen_kappa
 from scoring.metrics.correlation import spearman
-from scoring.metrics.samples import case_of, mean, share
+from scoring.metrics.samples import mean, share
 from scoring.metrics.statistics import estimate
 from scoring.mvme.judges import ERROR_TYPES
 from wardround.analysis.notes import few_cases_note
@@ -113,7 +113,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         by_case: dict[str, list[Mapping[str, float | str]]] = defaultdict(list)
         for item, values in by_item.items():
             if len(values) > 1:
-                by_case[case_of(item[2])].append(values)
+                by_case[item[2]].append(values)
         alpha_of = alpha_of_drawn([by_case[case] for case in sorted(by_case)])
         low, high = resampled_interval(range(len(by_case)), alpha_of)
         cases |= {} if low is None else {question: len(by_case)}

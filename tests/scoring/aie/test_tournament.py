@@ -45,7 +45,13 @@ def test_most_raters_decide_and_where_nothing_has_the_most_it_is_a_tie() -> None
     assert [(one.case, one.one, dict(one.outcomes)) for one in majority([*three, *apart])] == [
         ("1", "a", {"total": -1}), ("2", "a", {"total": 0}),
     ]  # fmt: skip
-    assert votes(three) == {"total": {("a", "b", "1", 1): {"x": -1, "y": -1, "z": 1}}}
+    assert votes(three) == {"total": {("a", "b", "1", 0): {"x": -1, "y": -1, "z": 1}}}
+
+
+def test_the_epochs_of_a_pair_are_told_apart_and_belong_to_one_case() -> None:
+    both = [verdict(name, "a", "b", outcome, "x") for name, outcome in (("1", 1), ("1/epoch1", -1))]
+    assert [*votes(both)["total"]] == [("a", "b", "1", 0), ("a", "b", "1", 1)]
+    assert [one.case for one in majority(both)] == ["1", "1/epoch1"]
 
 
 def test_metrics_are_differences_by_pair_and_case_and_pairs_are_told_apart_by_how_many_doctors_are_closed() -> None:

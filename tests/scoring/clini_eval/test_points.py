@@ -103,6 +103,20 @@ def test_what_failed_is_left_out_and_never_0() -> None:
     assert none[TOTAL].mean is None and none[TOTAL].n == 0
 
 
+def test_the_epochs_of_a_case_as_an_export_names_them_are_one_case() -> None:
+    named, alike = (
+        [
+            interview("en", True).model_copy(update={"id": f"{case}{further * epoch}"})
+            for case in "abc"
+            for epoch in (0, 1)
+        ]
+        for further in ("/epoch1", "")
+    )
+    scores = [CliniEvalScores(leaves={**FULL, "empathy": points}) for points in (0, 0, 1, 1, 2, 2)]
+    assert estimates_of(named, scores) == estimates_of(alike, scores)
+    assert failed_as_wrong(named, scores, ["a/epoch2"]) == failed_as_wrong(alike, scores, ["a"])
+
+
 def test_what_failed_has_no_points_in_a_bound_of_what_was_assessed() -> None:
     dialogues = [interview("en", True), interview("en", False)]
     full = CliniEvalScores(leaves=FULL)

@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.metrics.samples import Sample, case_means, case_of, estimates, known, mean, of_epoch, over_cases, share
+from scoring.metrics.samples import (
+    Sample,
+    case_means,
+    case_of,
+    epoch_of,
+    estimates,
+    known,
+    mean,
+    of_epoch,
+    over_cases,
+    share,
+)
 
 
 def test_values_of_one_case_vary_together_only_if_they_are_clustered() -> None:
@@ -57,5 +68,6 @@ def test_the_epochs_of_a_case_vary_together() -> None:
 
 
 @given(st.from_regex(r"a?(/epoch\d{0,2}){0,2}b?\n?"), st.integers(0, 12))
-def test_the_name_of_a_consultation_tells_its_case_whatever_the_case_is_called(case: str, epoch: int) -> None:
-    assert case_of(of_epoch(case, epoch)) == case
+def test_the_name_of_a_consultation_tells_its_case_and_epoch_whatever_the_case_is_called(case: str, epoch: int) -> None:
+    consultation = of_epoch(case, epoch)
+    assert (case_of(consultation), epoch_of(consultation)) == (case, epoch)

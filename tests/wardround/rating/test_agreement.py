@@ -29,6 +29,12 @@ def test_repeated_answers_to_a_case_do_not_make_the_agreement_look_surer() -> No
     assert (once["items"], thrice["items"]) == (12, 36) and repeated > 0.9 * width > 0
 
 
+def test_a_case_whose_own_id_looks_like_an_epoch_of_another_one_is_a_case_of_its_own() -> None:
+    given = votes(1)
+    renamed = {(*key[:2], "c0/epoch1" if key[2] == "c1" else key[2], key[3]): marks for key, marks in given.items()}
+    assert agreement_table({"q": renamed}, "a", "A").rows == agreement_table({"q": given}, "a", "A").rows
+
+
 def test_a_single_case_gives_an_agreement_without_an_interval() -> None:
     (row,) = agreement_table(
         {"q": {("run", "", "c1", epoch): {"one": 1.0 + epoch, "two": 2.0} for epoch in range(3)}}, "a", "A"

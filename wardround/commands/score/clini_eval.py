@@ -22,7 +22,7 @@ from scoring.clini_eval.points import (
     estimates_of,
     failed_as_wrong,
 )
-from scoring.metrics.samples import mean
+from scoring.metrics.samples import mean, of_epoch
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.notes import unread_by_rules
 from wardround.commands.exit_codes import refuse
@@ -114,7 +114,7 @@ def clini_eval(
     metrics = estimates_of(dialogues, scores)
     factors = list(dict.fromkeys(by or []))
     groups = _groups(factors, dialogues, scores, over) if factors else []
-    lost = [result.case_id for run in runs.values() for result in failed_results(run)]
+    lost = [of_epoch(*result.key) for run in runs.values() for result in failed_results(run)]
     bounds = failed_as_wrong(dialogues, scores, lost) if mode == "sound" else {}
     tables = [*as_wrong_table(bounds), *_assessed_table(scores), *([_means_by(factors, groups)] if factors else [])]
     notes = failed_notes(runs.values())

@@ -7,6 +7,7 @@ from typing import Annotated, get_args
 from typer import Argument, Option
 
 from cases import Problem
+from scoring.metrics.samples import of_epoch
 from scoring.mvme.consensus import (
     ROUNDS,
     Discussion,
@@ -72,7 +73,7 @@ def consensus(
         f"Between {least:.1%} and {least + unknown / max(1, len(found)):.1%} of all cases therefore ended in agreement."
     )
     table = ExtraTable("Cases by the round in which they ended", ["round", "ended", "known to agree"], rows)
-    n, more = counts([one.case or str(place) for place, one in enumerate(found)], "discussion")
+    n, more = counts([of_epoch(one.case or str(place), 0) for place, one in enumerate(found)], "discussion")
     return Scores("consensus", mode, n, metrics, [table], [*notes, note] if unknown else notes, more=more)
 
 

@@ -11,6 +11,7 @@ from cases.dialogues import PATIENT, PHYSICIAN, Dialogue
 from scoring.clini_eval.demonstration import why_not
 from scoring.clini_eval.dialogue import ReconstructionAnswers, dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers
+from scoring.metrics.samples import of_epoch
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import refuse_records
 from wardround.config.experiment import GIVES
@@ -114,7 +115,8 @@ def _read_runs(directory: Path, runs: Sequence[RecordedRun]) -> list[Dialogue]:
                 dialogue = dialogue_of_consultation(run.case_of(*result.key), {"dialogue": answers.dialogue})
             else:
                 continue
-            found.append(dialogue.model_copy(update={"strategy": run.name}))
+            own = {"id": of_epoch(dialogue.id, result.epoch), "strategy": run.name}
+            found.append(dialogue.model_copy(update=own))
     if not found:
         refuse(f"{directory}: has no dialogue yet; run it first")
     return found

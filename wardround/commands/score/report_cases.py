@@ -11,6 +11,7 @@ from cases import Problem
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
+from scoring.metrics.samples import of_epoch
 from scoring.mvme.judges import ReportParts
 from scoring.mvme.suite import COPIED
 from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
@@ -95,7 +96,7 @@ def report_cases_of_file(source: Path, reference: Path | None) -> list[ReportCas
 
 def count_reports(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tuple[int, list[str]]:
     """Return the number of cases, and of a run's reports in words if it has several epochs; a file has no epochs."""
-    return counts([report.case_id for report in reports], "report") if run else (len(reports), [])
+    return counts([of_epoch(report.case_id, 0) for report in reports], "report") if run else (len(reports), [])
 
 
 def failed_reports(run: RecordedRun) -> list[ReportCase]:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cases import load_cases
+from cases import load_cases, save_cases
 from llm import ModelSettings
 from scoring.aie.mcq import Answered, Question
-from tests.support.recorded_runs import graded, write_run
+from tests.support.recorded_runs import discussed, graded, write_run
 from wardround.commands.score import choices, score_app
 from wardround.rating.items import items_of
 from wardround.rating.marks import Mark, Marks
@@ -87,6 +87,29 @@ def test_epochs_of_a_case_are_neither_cases_nor_certainty(
         if one["ci95"] and one["n"] <= len(CASES):
             (low, high), (lower, higher) = one["ci95"], two["ci95"]
             assert higher - lower >= high - low - 1e-9, name
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("mvme", "--grade"), ("aie",), ("medpmc",), ("clini-eval",), ("consensus",)],
+    ids=lambda command: command[0],
+)
+def test_a_case_whose_own_id_looks_like_an_epoch_of_another_one_is_a_case_of_its_own(
+    command: Sequence[str], tmp_path: Path
+) -> None:
+    names = ("ward", "ward/epoch1")
+    cases = [case.model_copy(update={"id": name}) for case, name in zip(CASES, names, strict=False)]
+    save_cases(cases, tmp_path / "cases.jsonl")
+    how: dict[str, Any] = {"data": {"cases": str(tmp_path / "cases.jsonl")}}
+    if command[0] == "consensus":
+        results = [discussed(name, 1) for name in names]
+    else:
+        how |= {"graph": "consultation", "suite": "aie", "workflow": {"patient": "saps"}}
+        results = [graded(name, scores={}, answers=answers(number)) for number, name in enumerate(names)]
+    run, out = write_run(tmp_path / "run", results, **how), tmp_path / "s.json"
+    told = CliRunner().invoke(score_app, [command[0], str(run), *command[1:], "--json", str(out)])
+    assert told.exit_code == 0, told.output
+    assert json.loads(out.read_text("utf-8"))["n"] == 2
 
 
 @pytest.mark.parametrize("suite", ["aie", "medpmc"])
