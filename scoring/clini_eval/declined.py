@@ -6,7 +6,7 @@ was trained on `declined.toml` and on other questions (`wardround.training.decli
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cases.text.words import HAN
 from cases.vocabulary import Language, data_file, normalise
+from nodes.offline.stored_weights import weights_in
 from retrieval import MULTILINGUAL_MODEL, embed
 from retrieval.likeness import gram_rows
 
@@ -32,7 +33,8 @@ def sentences_to_learn(name: str, language: Language) -> list[str]:
 @lru_cache(maxsize=4096)
 def declines(sentence: str) -> bool:
     """Whether the sentence more probably declines to ask than asks."""
-    score = float(features([sentence])[0] @ _weights()[:-1] + _weights()[-1])
+    weights = weights_in(WEIGHTS)["declines"][:, 0]  # the bias last (d + 1,)
+    score = float(features([sentence])[0] @ weights[:-1] + weights[-1])
     return round(score, _DECIMALS) > 0
 
 
@@ -41,11 +43,3 @@ def features(texts: Sequence[str]) -> NDArray[np.float32]:
     tokens = [_TOKEN.findall(normalise(text)) for text in texts]
     rows: NDArray[np.float32] = np.hstack([embed(texts, MULTILINGUAL_MODEL), gram_rows(tokens)])
     return rows
-
-
-@cache
-def _weights() -> NDArray[np.float32]:
-    """Return the weights, the bias last (d + 1,)."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        weights: NDArray[np.float32] = stored["declines"][:, 0].astype(np.float32)
-    return weights

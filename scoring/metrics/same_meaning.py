@@ -6,13 +6,13 @@ the nearest one of the other clause. It was trained on `clauses.toml` (`python -
 """
 
 from collections.abc import Sequence, Set
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nodes.offline.stored_weights import weights_in
 from retrieval import embed
 from retrieval.token_vectors import token_likenesses
 from scoring.metrics.opposites import Clause, alike, is_contrary
@@ -35,7 +35,8 @@ def is_same(clause: Clause, others: Sequence[Clause]) -> bool:
     if not nearest:
         return False
     rows = likenesses(clause, [others[at] for at in nearest], cosines[nearest])
-    return round(float(probabilities(rows, weights()).max()), _DECIMALS) >= SAME_FROM
+    stored = weights_in(WEIGHTS, np.float64)  # centre and scale of the features (d,), and the weights, the bias last
+    return round(float(probabilities(rows, stored).max()), _DECIMALS) >= SAME_FROM
 
 
 def likenesses(clause: Clause, others: Sequence[Clause], cosines: Sequence[float] | Rows) -> Rows:
@@ -69,10 +70,3 @@ def with_products(rows: Rows) -> Rows:
     """Return features and the products of each two of them (n, d + d (d + 1) / 2)."""
     one, other = np.triu_indices(rows.shape[1])
     return np.hstack([rows, rows[:, one] * rows[:, other]])
-
-
-@cache
-def weights() -> dict[str, Rows]:
-    """Return centre and scale of the features (d,), and the weights, the bias last."""
-    with np.load(WEIGHTS, allow_pickle=False) as stored:
-        return {name: stored[name].astype(np.float64) for name in ("center", "scale", "weights")}
