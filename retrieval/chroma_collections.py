@@ -10,7 +10,6 @@ fetched and ranked.
 import hashlib
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cases.grouping import grouped
 from cases.vocabulary import DEPARTMENTS
 from retrieval.exact_search import Nearest, Rows, candidates, nearest
 from retrieval.features import RememberedCase
@@ -76,9 +76,7 @@ class Shelves:
 
         Afterwards, call `mend` for verified cases.
         """
-        rows_by_department: defaultdict[str | None, list[int]] = defaultdict(list)
-        for row, case in enumerate(cases):
-            rows_by_department[case.department].append(row)
+        rows_by_department = grouped((case.department, row) for row, case in enumerate(cases))
         with self._lock:
             for department, rows in rows_by_department.items():
                 group, group_vectors = [cases[row] for row in rows], vectors[rows]

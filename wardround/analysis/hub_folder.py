@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from cases.dialogues import Dialogue
+from cases.grouping import repetitions
 from scoring.clini_eval.data_sheet import DataSheet, data_sheet
 from scoring.metrics.samples import case_of
 from wardround.analysis.training_sets import Line, interviews
@@ -44,8 +45,7 @@ def write_folder(
     """
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CARD).is_file())):
         raise ConfigurationError(f"{folder}: contains other files; name a new folder with -o")
-    repeated = [name for name, count in Counter(dialogue.id for dialogue in dialogues).items() if count > 1]
-    if repeated:
+    if repeated := [*repetitions(dialogue.id for dialogue in dialogues)]:
         raise ConfigurationError(
             f"{len(repeated)} ids appear twice ({repeated[0]!r}, ...); export the sources separately"
         )

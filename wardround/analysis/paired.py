@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from cases.grouping import grouped
 from scoring.case_scores import Suite
 from scoring.metrics.comparison import (
     PairedDifference,
@@ -133,9 +134,7 @@ def paired_scores(
         common: dict[str, list[str]] = {}
         common_cases = {column: one[column].keys() & other[column].keys() for column in columns}
         if name not in suite.means or all(common_cases.values()):
-            for column, cases in common_cases.items():
-                for case in cases:
-                    common.setdefault(case, []).append(column)
+            common = grouped((case, column) for column, cases in common_cases.items() for case in cases)
         alike = {} if own_averages else {column: len(cases) for column, cases in common_cases.items() if cases}
         pairs[name] = (_averages(one, common, alike), _averages(other, common, alike))
     return {name: pairs[name] for name in suite.titles}
@@ -201,12 +200,11 @@ def _changed_cases(one: RecordedRun, other: RecordedRun, common: set[str]) -> st
 
 
 def _columns(results: Iterable[Result], suite: Suite) -> dict[str, Scores]:
-    scores: dict[str, Scores] = {name: {} for name in suite.columns}
-    for result in sorted(results, key=lambda result: result.key):
-        for name, values in scores.items():
-            if (value := result.scores.get(name)) is not None:
-                values.setdefault(result.case_id, []).append(value)
-    return scores
+    ordered = sorted(results, key=lambda result: result.key)
+    return {
+        name: grouped((one.case_id, value) for one in ordered if (value := one.scores.get(name)) is not None)
+        for name in suite.columns
+    }
 
 
 def _averages(scores: Mapping[str, Scores], columns: Mapping[str, Sequence[str]], counts: Mapping[str, int]) -> Scores:

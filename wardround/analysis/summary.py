@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+from cases.grouping import grouped
 from llm.trace import models_by_role, summed
 from scoring.case_scores import AVERAGE, JUDGE_FAILED, METRIC_FAILED, Suite
 from scoring.medchain.error_propagation import StagePassage, error_propagation
@@ -213,8 +214,7 @@ def scores_without_judgement(summary: Mapping[str, Any]) -> int:
 
 def _by_stage(results: Sequence[Result], name: Literal["stages", "rounds"]) -> list[tuple[str, list[Any]]]:
     """Group how stages ended, or their numbers of rounds, by stage."""
-    found: dict[str, list[Any]] = {}
-    for result in results:
-        for stage, value in getattr(result, name).items():
-            found.setdefault(stage.split(":")[0], []).append(value)
+    found = grouped(
+        (stage.split(":")[0], value) for result in results for stage, value in getattr(result, name).items()
+    )
     return sorted(found.items())

@@ -14,6 +14,7 @@ from typing import Any
 from cases import CaseFileError
 from cases.dialogue_files import read_dialogues
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
+from cases.grouping import grouped
 from llm.trace import Call
 from scoring.clini_eval.dialogue import dialogue_of_consultation
 from scoring.consultation import ConsultationAnswers
@@ -128,11 +129,11 @@ def _passed_over_refused(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:
 
 def _drafts(calls: Sequence[Call]) -> dict[str, list[Call]]:
     """Return the drafts of each section of a reconstruction; unreadable ones are left out."""
-    drafts: dict[str, list[Call]] = defaultdict(list)
-    for call in calls:
-        if call.role == _AUTHOR and call.answer is not None and call.error is None:
-            drafts[call.id.partition("/revision")[0]].append(call)
-    return drafts
+    return grouped(
+        (call.id.partition("/revision")[0], call)
+        for call in calls
+        if call.role == _AUTHOR and call.answer is not None and call.error is None
+    )
 
 
 def _accepted_over_objected(calls: Sequence[Call]) -> Iterator[tuple[str, Line]]:

@@ -5,7 +5,6 @@ import itertools
 import os
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.files import BUILTIN, meant_builtin
+from cases.grouping import repetitions
 from cases.path_names import nameable
 from cases.readable import unpiped, unreadable
 from graphs.contexts import CONTEXTS
@@ -64,8 +64,7 @@ class Sweep:
         epochs: dict[int, int] = {}
         for one in self.runs.values():
             epochs[one.seed] = max(one.epochs, epochs.get(one.seed, 0))
-        used = Counter(seed + epoch for seed, number in epochs.items() for epoch in range(number))
-        return sorted(seed for seed, runs in used.items() if runs > 1)
+        return sorted(repetitions(seed + epoch for seed, number in epochs.items() for epoch in range(number)))
 
 
 def read_sweep(

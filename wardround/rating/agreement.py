@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cases.grouping import grouped
 from scoring.metrics.agreement import alpha, alpha_of_drawn, cohen_kappa
 from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import mean, share
@@ -60,9 +61,7 @@ def votes_by_question(scale: Name, marks: Sequence[Mark]) -> dict[str, dict[Key,
 
 def people_of(scale: Name, votes: Mapping[str, Votes]) -> dict[str, dict[Key, float]]:
     """Return people's mean rating of each item by the matching score: the sum of its questions, if all are answered."""
-    columns: dict[str, list[str]] = defaultdict(list)
-    for question in scale_of(scale, "en").questions:
-        columns[question.column].append(question.key)
+    columns = grouped((question.column, question.key) for question in scale_of(scale, "en").questions)
     found: dict[str, dict[Key, float]] = defaultdict(dict)
     for column, questions in columns.items():
         for item in votes.get(questions[0], {}):
@@ -110,10 +109,7 @@ def agreement_table(votes: Mapping[str, Answers], name: str, title: str, distanc
         shared = [values for values in by_item.values() if len(values) > 1]
         if not shared:
             continue
-        by_case: dict[str, list[Mapping[str, float | str]]] = defaultdict(list)
-        for item, values in by_item.items():
-            if len(values) > 1:
-                by_case[item[2]].append(values)
+        by_case = grouped((item[2], values) for item, values in by_item.items() if len(values) > 1)
         alpha_of = alpha_of_drawn([by_case[case] for case in sorted(by_case)])
         low, high = resampled_interval(range(len(by_case)), alpha_of)
         cases |= {} if low is None else {question: len(by_case)}

@@ -7,6 +7,7 @@ from itertools import chain, combinations
 from typing import Any
 
 from cases import Case
+from cases.grouping import grouped
 from scoring.metrics.agreement import cohen_kappa
 from scoring.metrics.samples import mean, over_cases, share
 from wardround.config.experiment import ConfigurationError
@@ -26,9 +27,7 @@ def case_items(cases: Sequence[Case], per_department: int | None = None, seed: i
     Raises:
         ConfigurationError: there is no case.
     """
-    by_department: dict[str | None, list[Case]] = defaultdict(list)
-    for case in sorted(cases, key=lambda case: case.id):
-        by_department[case.key.department].append(case)
+    by_department = grouped((case.key.department, case) for case in sorted(cases, key=lambda case: case.id))
     generator = random.Random(seed)
     drawn = [
         case
@@ -77,10 +76,7 @@ def tables_of(cases: Sequence[Case], scale: Name, marks: Sequence[Mark]) -> list
 
 def _row(question: str, by_item: Votes) -> dict[str, Any]:
     shares = [(item[2], share(value == SOUND for value in values.values())) for item, values in by_item.items()]
-    by_case: dict[str, list[Mapping[str, float]]] = defaultdict(list)
-    for item, values in by_item.items():
-        if len(values) > 1:
-            by_case[item[2]].append(values)
+    by_case = grouped((item[2], values) for item, values in by_item.items() if len(values) > 1)
     low, high = resampled_interval([by_case[case] for case in sorted(by_case)], lambda drawn: _kappa(chain(*drawn)))
     return {
         "question": question,

@@ -6,7 +6,7 @@ Later damage is detected by the lines' checksums (``llm/checksums.py``), and dam
 import contextlib
 import json
 import os
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
+from cases.grouping import grouped
 from cases.readable import unpiped
 from cases.whole_files import replacing, unless_linked
 from llm.checksums import sealed
@@ -69,10 +70,7 @@ def only_writer(
 
 def _link_out(root: Path, written: Sequence[str]) -> str | None:
     """Return a link in place of a file of ours that leads to elsewhere, as in a directory received from others."""
-    names: dict[str, list[str]] = defaultdict(list)
-    for pattern in written:
-        folder, name = os.path.split(root / pattern)
-        names[folder].append(name)
+    names = grouped(os.path.split(root / pattern) for pattern in written)
     for folder in filter(os.path.isdir, names):
         with os.scandir(folder) as entries:
             linked = [entry for entry in entries if entry.is_symlink()]

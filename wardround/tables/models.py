@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cases.grouping import grouped
 from llm.blocks import block_of
 from llm.trace import Call
 from wardround.analysis.notes import is_usage_known, uncounted_notes
@@ -131,10 +132,7 @@ def build_models(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _model_rows(run: RecordedRun) -> Iterator[dict[str, Any]]:
-    roles_of: defaultdict[str, list[str]] = defaultdict(list)
-    for role, models in run.models.items():
-        for model in models:
-            roles_of[model].append(role)
+    roles_of = grouped((model, role) for role, models in run.models.items() for model in models)
     for model, roles in sorted(roles_of.items()):
         block = block_of(model, run.experiment.model)
         card = {f"{_CARD}{name}": text for name, text in block.card.items()}

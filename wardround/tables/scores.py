@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cases.grouping import grouped
 from scoring.case_scores import Suite
 from scoring.floors import DIALOGUE_FLOORS, answerable
 from scoring.metrics.statistics import INTERVALS, Estimate
@@ -86,9 +87,7 @@ def _columns(suite: Suite) -> list[Column]:
 
 def _floor_rows(runs: Sequence[RecordedRun], suite: Suite) -> tuple[list[dict[str, Any]], list[str]]:
     """Return floor and ceiling rows for each set of cases of the runs, and notes on them."""
-    runs_by_data: dict[str, list[RecordedRun]] = {}
-    for run in runs:
-        runs_by_data.setdefault(run.manifest["data"]["fingerprint"], []).append(run)
+    runs_by_data = grouped((run.manifest["data"]["fingerprint"], run) for run in runs)
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     for same_data in runs_by_data.values():

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
+from cases.grouping import repetitions
 from cases.importers.source import Source
 from cases.text.words import language_of
 from llm import ModelSettings
@@ -164,7 +165,7 @@ def _two_doctors(doctors: Sequence[Path]) -> tuple[dict[str, Path], list[Recorde
     paths = [*path_of.values()]
     if len(paths) < 2:
         refuse(f"{paths[0]}: only one doctor; give two or more, or a sweep directory")
-    if repeated := [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]:
+    if repeated := [*repetitions(path.resolve() for path in paths)]:
         refuse(f"{repeated[0]}: is given twice; give each doctor once")
     return path_of, runs
 

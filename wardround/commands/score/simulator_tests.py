@@ -1,6 +1,5 @@
 """What commands for patient simulators share: AIE's tests, from files or played, and the scores of their replies."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Annotated, Literal
 from typer import Option
 
 from cases import Case, load_cases
+from cases.grouping import repetitions
 from cases.text.words import language_of
 from nodes.context import Context
 from scoring.aie.simulator import LENGTH, keyword_precision, replies, score_simulator
@@ -86,7 +86,7 @@ def played_tests(
         refuse_records(problems)
         cases |= found
     if len(cases) < len(tests):
-        repeated = next(name for name, count in Counter(test.id for test in tests).items() if count > 1)
+        repeated = next(iter(repetitions(test.id for test in tests)))
         refuse(f"{', '.join(map(str, files))}: patient {repeated} occurs twice; give each patient once")
     if not questions_of(tests):
         refuse(f"{files[0]}: no test has a question (patient_test.ROUND.ACTION.question) to ask")

@@ -1,6 +1,5 @@
 """What the score commands share: their options, reading files and runs, and the settings of models."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from typer import Argument, Option
 
+from cases.grouping import grouped
 from llm import ModelSettings, ModelSpecError
 from llm.blocks import ModelBlock
 from llm.specs import HUMAN, check_models
@@ -86,10 +86,7 @@ def pairing(named: Mapping[str, Sequence[Played]]) -> list[str]:
         Refusal: nothing pairs, or a number belongs to two patients: records that share less than 70 % of their words
             (the same record, split into sections and joined again, shares 90 %).
     """
-    found: dict[str, list[tuple[str, list[str]]]] = {}
-    for name, records in named.items():
-        for one in records:
-            found.setdefault(one.case, []).append((name, words(one.findings)))
+    found = grouped((one.case, (name, words(one.findings))) for name, records in named.items() for one in records)
     for case, first, second in _different_patients(found):
         remedy = "give files of one data set"
         refuse(f"case {case}: {first} and {second} have different patients under this number; {remedy}")
@@ -115,10 +112,11 @@ def _different_patients(found: Mapping[str, Sequence[tuple[str, list[str]]]]) ->
 
 def _warn_of_namesakes(paths: Sequence[Path], files: Sequence[Sequence[Played]]) -> None:
     """Warn of different patients under one number, in one set of files: they would be epochs of one case."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
-    for path, records in zip(paths, files, strict=True):
-        for one in records:
-            found.setdefault(case_of(one.case), []).append((str(path), words(one.findings)))
+    found = grouped(
+        (case_of(one.case), (str(path), words(one.findings)))
+        for path, records in zip(paths, files, strict=True)
+        for one in records
+    )
     if namesakes := [*_different_patients(found)]:
         cases, (_, first, second) = first_of([case for case, *_ in namesakes]), namesakes[0]
         where = first if first == second else f"{first} and {second}"
@@ -254,10 +252,8 @@ class Scored(Generic[Dialogue]):
     def minus(self, others: "Scored[Dialogue]", notes: list[str]) -> ExtraTable:
         """Return the differences to other transcripts, paired by case; notes what does not pair or is identical."""
         notes += pairing({"here": self.dialogues, "--against": others.dialogues})
-        theirs = defaultdict(list)
-        for one in others.dialogues:
-            theirs[one.case].append([*one.history])
-        if identical := sum([*one.history] in theirs[one.case] for one in self.dialogues):
+        theirs = grouped((one.case, [*one.history]) for one in others.dialogues)
+        if identical := sum([*one.history] in theirs.get(one.case, ()) for one in self.dialogues):
             notes.append(f"{identical} of {len(self.dialogues)} dialogues are identical in --against.")
         return compared(self.samples, others.samples)
 
