@@ -288,6 +288,35 @@ async def test_a_human_seat_interrupts_with_the_question_and_goes_on_with_the_an
 
 
 @WAYS
+@pytest.mark.parametrize(
+    ("hands_on", "seen"), [(["description"], ["human"]), (["description", "trace"], ["offline", "human"])]
+)
+async def test_of_a_graph_in_which_a_person_is_asked_only_its_own_trace_has_the_calls_from_before_the_wait(
+    hands_on: list[str], seen: list[str], how: str
+) -> None:
+    """So the page of strategies says."""
+
+    @node
+    async def by_rule(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        settings = runtime.context.model_copy(update={"models": {}})
+        await ask(refiner, WordsView("pain", "en"), settings, language="en", place="by rule")
+        return {}
+
+    inner = graph_of(by_rule, condense)
+
+    @node(asks=inner)
+    async def around(view: Words, runtime: Runtime[Context]) -> dict[str, Any]:
+        given = await inner.ainvoke(view, context=runtime.context)
+        return {key: given[key] for key in hands_on}
+
+    graph = graph_of(around, checkpointer=InMemorySaver(serde=serializer()))
+    options: Any = {"config": {"configurable": {"thread_id": how}}, "context": {"models": {"refiner": "human"}}}
+    await run(graph, how, GIVEN, **options)
+    result = await run(graph, how, Command(resume={"symptoms": "dry cough"}), **options)
+    assert [call.model for call in result["trace"].calls] == seen
+
+
+@WAYS
 async def test_a_persons_answer_of_another_type_is_asked_for_again_in_the_same_node(how: str) -> None:
     graph = graph_of(condense, checkpointer=InMemorySaver(serde=serializer()))
     options: Any = {"config": {"configurable": {"thread_id": how}}, "context": {"models": {"refiner": "human"}}}
