@@ -29,7 +29,7 @@ def write_example(run: RecordedRun, case_id: str, out: Path) -> int:
             thoughts = {
                 call.answer["text"]: call.answer["reasoning"]
                 for call in run.trace(result).calls
-                if call.role == "doctor" and isinstance(call.answer, dict) and "reasoning" in call.answer
+                if call.role == "doctor" and isinstance(call.answer, dict) and call.answer.get("reasoning")
             }
             language = run.experiment.context.prompt_language(case.language)
             lines = _lines(answers.dialogue, thoughts, case, pictures, language)
@@ -63,9 +63,10 @@ def _lines(
     thought = load_words("consultation/words", language)["example"]["thought"]
     for turn in dialogue:
         words = turn.text
-        # Find the thought that belongs to these words: the turn ends with the text of the doctor's answer.
-        spoken = next((text for text in thoughts if turn.speaker == "doctor" and words.endswith(text)), "")
-        if spoken:
+        # Find the thought that belongs to these words: the turn ends with the text of the doctor's answer, and perhaps
+        # with the shorter text of another.
+        ends = [text for text in thoughts if words.endswith(text)] if turn.speaker == "doctor" else []
+        if spoken := max(ends, key=len, default=""):
             yield f"{thought}{mark('label', language)}{on_one_line(thoughts[spoken])}"
             words = spoken
         links = []

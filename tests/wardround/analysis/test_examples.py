@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from tests.graphs.patients.test_medpmc import EN, a_doctor
 from tests.graphs.scripting import pictures_in
 from tests.support.fake_server import FakeServer
-from tests.support.recorded_runs import graded, write_run
+from tests.support.recorded_runs import call, graded, write_run
 from wardround.cli import app
 
 
@@ -27,6 +27,30 @@ def test_a_file_that_is_no_picture_of_the_case_is_not_copied_into_an_example(tmp
     refused = wardround("export", "example", path, "--case-id", EN.id, "-o", tmp_path / "out" / "example.md")
     assert refused.exit_code == 2 and f"is no picture of case {EN.id}" in " ".join(refused.output.split())
     assert not [*(tmp_path / "out").iterdir()]
+
+
+def test_a_turn_keeps_all_its_words_where_another_is_their_end_and_no_thought_is_shown_where_there_is_none(
+    tmp_path: Path,
+) -> None:
+    said = {"Any fever?": "The first thought.", "And now? Any fever?": "The second thought.", "Goodbye.": ""}
+    answers = [{"text": text, "reasoning": thought, "finished": False} for text, thought in said.items()]
+    dialogue = [{"speaker": "doctor", "text": text} for text in said]
+    path = write_run(
+        tmp_path / "run",
+        [graded(EN.id, answers={"dialogue": dialogue})],
+        {(EN.id, 0): [call(f"doctor/turn{number}", answer=answer) for number, answer in enumerate(answers, 1)]},
+        graph="consultation",
+        data={"case_ids": [EN.id]},
+    )
+    example = tmp_path / "example.md"
+    assert wardround("export", "example", path, "--case-id", EN.id, "-o", example).exit_code == 0
+    assert example.read_text("utf-8").splitlines() == [
+        "Thought: The first thought.",
+        "Doctor: Any fever?",
+        "Thought: The second thought.",
+        "Doctor: And now? Any fever?",
+        "Doctor: Goodbye.",
+    ]
 
 
 @pytest.mark.slow
