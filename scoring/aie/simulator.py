@@ -68,8 +68,8 @@ def passive(reply: Reply, definition: Definition = "sound") -> float:
     """Return how little the reply tells beyond what was asked, in [0, 1]; higher is better; EI and EA only.
 
     ``1 - max(P(record) - P(reference), 0)``, P the ROUGE-1 precision of the reply; tokenised as in :func:`accuracy`.
-    Sound: 0 for a reply without words, which is none. Source: AIE, equation 10, which prints P(record) alone; its text
-    and the published numbers are as here.
+    Sound: 0 for a reply without words, which is none. Source: AIE, equation 10, which prints the difference itself;
+    its text and the published numbers are as here.
     """
     if definition == "sound" and not words(reply.text):
         return 0.0
