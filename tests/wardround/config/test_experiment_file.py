@@ -118,6 +118,11 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[workflow]\nplain_words = 'perhaps'", "workflow.plain_words: expected true or false"),
         ("graph = 'reconstruction'\n[workflow]\nentailment = 3", "workflow.entailment: expected true or false"),
         ("epochs = 'many'", "epochs: Input should be a valid integer"),
+        ("[workflow]\ntemperature = 'none'", "workflow.temperature: expected a number from 0 to 2, or 'default'"),
+        (
+            "[model.m]\nspec = 'openai:m'\ntemperature = 3",
+            "model.m.temperature: expected a number from 0 to 2, or 'default'",
+        ),
         (
             "graph = 'reconstructio'",
             "graph: Input should be 'clinical_workflow', 'consultation', 'one_step', 'dispute_resolution' or "
