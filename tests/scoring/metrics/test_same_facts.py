@@ -108,6 +108,7 @@ def test_the_finding_of_another_organ_supports_no_claim(claim: str, report: str)
 
 def test_a_drug_is_the_same_behind_another_word() -> None:
     assert stated_share("予红霉素0.5g，每日三次。", "红霉素0.5g，每日三次。") == 1.0
+    assert stated_share("睡前辛伐他汀20mg。", "每晚辛伐他汀20mg。") == 0.75
     assert stated_share("Amoxicillin 1 g; then ramipril 5 mg daily.", "Ramipril 5 mg daily.") == 1.0
 
 
