@@ -110,6 +110,7 @@ def test_of_a_reference_the_patient_knows_the_complaint_and_nobody_is_told_a_dia
         ("- 症状：腹痛8天。", "腹痛8天。"),
         ("① 年龄43岁，女性。\n② 腹痛5小时。", "腹痛5小时。"),
         ("08:30突发腹痛，伴呕吐。", "08:30突发腹痛，伴呕吐。"),
+        ("1：43岁，女性。\n2：12天前腹痛。", "12天前腹痛。"),
     ],
 )
 def test_a_complaint_is_told_without_who_has_it(tmp_path: Path, basis: str, complaint: str) -> None:
