@@ -204,7 +204,8 @@ async def compare(
     orders = {"straight": (one, other), "swapped": (other, one)}
     if once:
         texts = sorted((one.text, other.text))  # whichever of them is called one, the same is shown first
-        del orders["swapped" if Random("\n".join(texts)).choice(texts) == one.text else "straight"]
+        drawn = "straight" if Random("\n".join(texts)).choice(texts) == one.text else "swapped"
+        orders = {drawn: orders[drawn]}
     answers: dict[str, dict[str, Preference]] = {}
     for order, shown in orders.items():
         view_of_pair, where = PairView(record, answer, *shown), "/".join(filter(None, (place, order)))
