@@ -292,7 +292,8 @@ def _stated(part: str, keys: "list[AnswerKey]") -> str:
 def _ages(years: "list[float]") -> dict[str, int]:
     from cases.text.record_sentences import age_in_words
 
-    return {" to ".join(age_in_words(age, "en") for age in (min(years), max(years))): len(years)} if years else {}
+    ends = dict.fromkeys(age_in_words(age, "en") for age in (min(years), max(years))) if years else {}
+    return {" to ".join(ends): len(years)} if ends else {}
 
 
 def _write_distribution(cases: "list[Case]", out: Path) -> None:
