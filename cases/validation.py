@@ -3,19 +3,26 @@
 import inspect
 import re
 import traceback
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from unicodedata import normalize
 
 from pydantic import BaseModel, ValidationError
 
+from cases.grouping import grouped
+
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+Place = tuple[int | str, ...]
+
 _UNKNOWN = "unknown field: "
 _LISTED, _SHOWN = 30, 8  # known names: so many are all listed, and so many shown of more
+_MEMBER = re.compile(r"(?:literal|list|dict|tuple|function-\w+)\[.*\]|constrained-\w+|int|float|str|bool", re.DOTALL)
+_OF_TYPES = ("_type", "_parsing", "literal_error")  # ends of the kinds of faults of a value that has another type
 _BEFORE = "Value error, "  # Pydantic's prefix to our own messages, and to those of others who build on it
 
 
@@ -47,8 +54,37 @@ def faults(error: ValidationError, of: Any = None, most: int | None = None) -> "
 
     With the type that did not fit (``of``), the message of an unknown field suggests the one that was meant.
     """
-    found = error.errors(include_url=False, include_context=False)[:most]
-    return [{**fault, "msg": _unknown_field(fault, of) or _message(fault)} for fault in found]
+    found = grouped((_value(fault), fault) for fault in error.errors(include_url=False, include_context=False))
+    told = (fault for place, of_value in found.items() for fault in _of_a_value(place, of_value, of))
+    return list(islice(told, most))
+
+
+def _value(fault: "ErrorDetails") -> Place:
+    """Return the place of the value in which a fault is, up to the first that may be of several types."""
+    return tuple(takewhile(lambda part: not _is_member(part), fault["loc"]))
+
+
+def _is_member(part: int | str) -> bool:
+    """Whether a part of a place is what Pydantic calls one of several types, and no field."""
+    return isinstance(part, str) and _MEMBER.fullmatch(part) is not None
+
+
+def _of_a_value(place: Place, found: "list[ErrorDetails]", of: Any) -> "Iterator[ErrorDetails]":
+    """Yield the faults of a value without names of types; one that has none of its types has a single fault.
+
+    Of a value that has one of its types, only what is wrong by this one is told.
+    """
+    is_of_several = any(fault["loc"] != place for fault in found)
+    within = [fault for fault in found if not fault["type"].endswith(_OF_TYPES) or len(fault["loc"]) > len(place) + 1]
+    if within or not is_of_several:
+        for fault in within if is_of_several else found:
+            loc = tuple(part for part in fault["loc"] if not _is_member(part))
+            yield {**fault, "loc": loc, "msg": _unknown_field(fault, of) or _message(fault)}
+        return
+    messages = dict.fromkeys(_message(fault).partition(", unable to parse")[0] for fault in found)
+    first, *others = [message for message in messages if "; did you mean " in message] or messages
+    message = " or ".join([first, *(other.removeprefix("Input should be ") for other in others)])
+    yield {**found[0], "loc": place, "msg": message}
 
 
 def _unknown_field(fault: "ErrorDetails", of: Any) -> str:

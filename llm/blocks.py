@@ -5,16 +5,7 @@ import re
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WithJsonSchema,
-    WrapValidator,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from cases.path_names import PathName
 from cases.strict import OwnNumbers, Strict
@@ -25,17 +16,7 @@ from llm.replies import each_value, texts_in
 from llm.specs import HUMAN, IN_PROCESS, OFFLINE, ModelSpec
 
 SERVER_DEFAULT = "default"  # of a parameter: it is not sent
-
-
-def _temperature(given: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Refuse what is no temperature in one message, where Pydantic has one for the number and one for the word."""
-    try:
-        return read(given)
-    except ValidationError as error:
-        raise ValueError("expected a number from 0 to 2, or 'default'") from error
-
-
-Temperature = Annotated[Annotated[float, Field(ge=0, le=2)] | Literal["default"], WrapValidator(_temperature)]
+Temperature = Annotated[float, Field(ge=0, le=2)] | Literal["default"]
 _MARKERS = "KEY, TOKEN, SECRET or PASSWORD"
 _NAME = re.compile(r"^[A-Za-z0-9_-]+$")
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")

@@ -3,10 +3,10 @@ import os
 import pickle
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
 from cases import CaseFileError, check_cases, json_lines, load_cases, save_cases, validation
 from cases.files import each_case
@@ -40,6 +40,28 @@ def test_a_sentence_of_ours_stands_alone_and_a_reason_of_a_type_as_it_is() -> No
     with pytest.raises(ValidationError) as refused:
         Bed.model_validate_json("no JSON")
     assert in_a_line(refused.value, "the line").startswith("the line: Invalid JSON")
+
+
+class _OfSeveralTypes(BaseModel):
+    seats: Literal["plain", "by_case"] | Annotated[list[str], Field(min_length=1)] = "plain"
+    warmth: Annotated[float, Field(le=2)] | Literal["default"] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"seats": 3}, "seats: Input should be 'plain' or 'by_case' or a valid list"),
+        ({"seats": "plane"}, "seats: Input should be 'plain' or 'by_case'; did you mean 'plain'?"),
+        ({"seats": []}, "seats: List should have at least 1 item after validation, not 0"),
+        ({"seats": ["a", 3]}, "seats.1: Input should be a valid string"),
+        ({"warmth": "hot"}, "warmth: Input should be a valid number or 'default'"),
+        ({"warmth": 3}, "warmth: Input should be less than or equal to 2"),
+    ],
+)
+def test_what_fits_none_of_several_types_has_one_fault_that_says_what_would(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        _OfSeveralTypes.model_validate(given)
+    assert in_a_line(refused.value) == told
 
 
 def test_what_is_asked_of_a_coroutine_suggests_the_missing_await() -> None:

@@ -118,10 +118,11 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[workflow]\nplain_words = 'perhaps'", "workflow.plain_words: expected true or false"),
         ("graph = 'reconstruction'\n[workflow]\nentailment = 3", "workflow.entailment: expected true or false"),
         ("epochs = 'many'", "epochs: Input should be a valid integer"),
-        ("[workflow]\ntemperature = 'none'", "workflow.temperature: expected a number from 0 to 2, or 'default'"),
+        ("[workflow]\ntemperature = 'none'", "workflow.temperature: Input should be a valid number or 'default'"),
+        ("[workflow]\nspecialties = 3", "workflow.specialties: Input should be 'by_case', 'recruited' or 'plain' or a"),
         (
             "[model.m]\nspec = 'openai:m'\ntemperature = 3",
-            "model.m.temperature: expected a number from 0 to 2, or 'default'",
+            "model.m.temperature: Input should be less than or equal to 2",
         ),
         (
             "graph = 'reconstructio'",
