@@ -182,7 +182,7 @@ def failed_as_wrong(
     """
     lost = [*failed, *(dialogue.id for dialogue, score in zip(dialogues, scores, strict=True) if score is None)]
     return {
-        name: over_cases([*column, *((case_of(name), 0.0) for name in lost)], ENDS[name])
+        name: over_cases([*column, *((case_of(each), 0.0) for each in lost)], ENDS[name])
         for name, column in _columns(dialogues, scores).items()
         if lost and name in ENDS and any(value is not None for _, value in column)
     }

@@ -17,6 +17,7 @@ from cases.readable import unpiped
 from cases.vocabulary import Language
 from cases.whole_files import replacing
 from graphs.consultation import builder
+from llm.checksums import digest
 from nodes.context import Context
 from nodes.state.chart import Picture, Turn, heard_by
 from wardround.config.experiment import ConfigurationError
@@ -155,7 +156,7 @@ def _refuse_damaged(directory: Path) -> None:
 def _outline(case: Case, seat: Seat, context: Context) -> dict[str, Any]:
     """Return what identifies a session. The case is a hash, as its id may give the diagnosis away."""
     return {
-        "case": hashlib.sha256(case.model_dump_json().encode()).hexdigest()[:16],
+        "case": digest(case.model_dump_json().encode()),
         "as": seat,
         "context": context.model_dump(mode="json", exclude=_LOCATIONS),
     }
