@@ -47,11 +47,14 @@ def exchange_or_alone(
 
 
 def each_conflict(state: DisputeResolutionState) -> list[Send] | Literal["no conflict"]:
-    """Ask the patient or the examiner about all conflicts in parallel; if there is none, keep the merged facts."""
+    """Ask the patient or the examiner about all conflicts in parallel; if there is none, keep the merged facts.
+
+    Each question follows the patient's first words, if any, which show a model the manner of speaking.
+    """
     sent = []
     for number, conflict in enumerate(state["conflicts"], start=1):
-        question = [Turn(speaker="doctor", text=conflict.question)]
-        sent.append(send("confirm", state, number=number, conflict=conflict, asked=conflict.ask, dialogue=question))
+        dialogue = [*state.get("dialogue", []), Turn(speaker="doctor", text=conflict.question)]
+        sent.append(send("confirm", state, number=number, conflict=conflict, asked=conflict.ask, dialogue=dialogue))
     return sent or "no conflict"
 
 

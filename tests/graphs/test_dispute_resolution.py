@@ -284,6 +284,13 @@ def test_patient_and_examiner_are_asked_about_the_conflicts_and_their_replies_go
     assert all(second.reply in words(call) for call in calls(result, "director", place="final"))
 
 
+def test_the_patient_who_is_asked_about_a_conflict_sees_its_own_first_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    conflicting(monkeypatch, Conflict(point="fever or not", ask="patient", question="Did you have any fever?"))
+    result = run(patient="ai_hospital")
+    [asked] = [call for call in calls(result, "patient") if call.id.startswith("conflict1/")]
+    assert result["dialogue"][0].text in words(asked) and "Did you have any fever?" in words(asked)
+
+
 def test_a_question_that_stands_twice_is_asked_once_and_further_entries_than_allowed_lose_no_case() -> None:
     """As Qwen2.5 listed one question with five conflicts of the same facts."""
     asked = ["Since when?", "Since when?", "since When?", *(f"Since day {day}?" for day in range(9))]
