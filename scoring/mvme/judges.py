@@ -20,6 +20,8 @@ from scoring.mvme.transcripts import PARTS, Part
 ErrorType = Literal["omitted_examination", "complication_only", "wrong_judgement"]
 ERROR_TYPES: tuple[ErrorType, ...] = ("omitted_examination", "complication_only", "wrong_judgement")
 
+LEFT_EMPTY = "The report leaves this part empty."
+
 _OPTION_OF_LEVEL: dict[int, Option] = {5: "A", 4: "B", 3: "C", 2: "C", 1: "D"}
 _OPTION_FROM: dict[Option, float] = {"A": 0.7, "B": 0.4}  # share of the reference that the report states
 _SIDE_IN_BRACKETS = re.compile("[(（](left|right|bilateral|[左右双]侧?)[)）]", re.IGNORECASE)
@@ -153,8 +155,8 @@ async def grade(
 ) -> MvmeGrades:
     """Ask the director for grades of the parts that the reference has (AI Hospital, section 3.2, tables 13 and 14).
 
-    A part that the report leaves empty gets the lowest grade without asking. Parts that the doctor ``copied`` from a
-    disclosed record are neither shown nor graded.
+    A part that the report leaves empty gets the lowest grade, whatever the director says. Parts that the doctor
+    ``copied`` from a disclosed record are neither shown nor graded.
 
     Raises:
         AskError: the judge could not be asked.
@@ -162,7 +164,7 @@ async def grade(
     parts = [part for part in PARTS if reference[part].strip() and part not in copied]
     empty = [part for part in parts if not report[part].strip()]
     fixed: dict[str, PartGrade | None] = {part: None for part in PARTS if part not in parts}
-    fixed |= dict.fromkeys(empty, PartGrade(analysis="The report leaves this part empty.", option=LOWEST))
+    fixed |= dict.fromkeys(empty, PartGrade(analysis=LEFT_EMPTY, option=LOWEST))
     if len(fixed) == len(PARTS):
         return MvmeGrades.model_validate(fixed)
     role = director.at(director.stage, _form(tuple(parts)))

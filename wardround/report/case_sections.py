@@ -13,7 +13,7 @@ from nodes.state.collaboration import Collaboration
 from scoring.consultation import ConsultationAnswers, Orders, compare_orders, reference_parts, report_parts
 from scoring.medchain.answers import Answers
 from scoring.medchain.judges import claim_judge
-from scoring.mvme.judges import ReportParts, director, misdiagnosis_judge
+from scoring.mvme.judges import LEFT_EMPTY, ReportParts, director, misdiagnosis_judge
 from scoring.mvme.transcripts import PARTS
 from wardround.report.course import Passage, Said, passages_of, said_in
 from wardround.serving.loopback import as_data
@@ -126,9 +126,12 @@ def _judged_rows(
     run: RecordedRun, result: Result, case: Case | None, analyses: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str, str, str]]:
     titles = run.suite.titles
-    pairs = pairs_of(result.answers, case)
+    pairs, answers = pairs_of(result.answers, case), result.answers
+    has_report = isinstance(answers, ConsultationAnswers) and answers.report is not None
     for name, (answer, reference) in pairs.items():
-        yield titles.get(name, name.capitalize()), answer, reference, _score(result, name), analyses.get(name, "")
+        is_left = has_report and not answer.strip() and result.scores.get(name) is not None
+        analysis = LEFT_EMPTY if is_left else analyses.get(name, "")
+        yield titles.get(name, name.capitalize()), answer, reference, _score(result, name), analysis
     for name, title in titles.items():
         if name not in pairs and name in result.scores:
             yield title, "", "", _score(result, name), ""

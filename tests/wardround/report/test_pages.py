@@ -259,6 +259,19 @@ def test_the_directors_analysis_stands_beside_the_grade_of_each_part(tmp_path: P
     assert "The &lt;b&gt;name&lt;/b&gt; is another." in row and "omitted_examination: No scan was done." in row
 
 
+def test_of_a_part_that_the_report_leaves_empty_the_page_says_so_and_not_what_the_director_saw_in_it(
+    tmp_path: Path,
+) -> None:
+    grades = {part: {"analysis": f"All is there: {part}.", "option": "A"} for part in PARTS}
+    calls = [call("evaluation/mvme_director", "mvme_director", stage="evaluation", answer=grades)]
+    case = load_cases("builtin")[0].id
+    found = graded(case, answers={"report": {**dict.fromkeys(PARTS, "x"), "diagnosis": ["Gout"], "basis": " "}})
+    page = page_of(write_run(tmp_path / "run", [found], {(case, 0): calls}, suite="mvme", data={"case_ids": [case]}))
+    [table] = re.findall('aria-label="Judged answers.*?</table>', page, re.DOTALL)
+    assert table.count("The report leaves this part empty.") == 1
+    assert re.findall(r"All is there: (\w+)", table) == [part for part in PARTS if part != "basis"]
+
+
 @pytest.mark.slow
 def test_the_command_writes_a_page_into_each_run_and_one_over_a_sweep(tmp_path: Path) -> None:
     for name in ("one", "two"):
