@@ -66,8 +66,8 @@ def spearman_over(one: Mapping[Key, float], other: Mapping[Key, float]) -> Corre
     return spearman([(one[key], other[key]) for key in one if key in other])
 
 
-def spearman_matrix(columns: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], Correlation]:
-    """Return the correlation of every two columns over the cases that both have (AIE, figure 5)."""
+def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> dict[tuple[str, str], Correlation]:
+    """Return the correlation of every two columns over the cases (or other keys) that both have (AIE, figure 5)."""
     return {
         (one, other): spearman_over(left, right) for (one, left), (other, right) in combinations(columns.items(), 2)
     }

@@ -6,12 +6,13 @@ from typing import Any
 
 from scoring.aie.pairwise import ASPECTS, View
 from scoring.aie.tournament import Columns, Method, Rater, Verdict, correlations, success, with_people
+from scoring.metrics.correlation import spearman_matrix
 from scoring.metrics.samples import PERCENT, estimates
 from scoring.metrics.statistics import Estimate
 from wardround.printing import counted
 from wardround.rating.agreement import narrow_notes
 from wardround.tables import figures
-from wardround.tables.table import Column, Table, alike, measured
+from wardround.tables.table import P_VALUE, Column, Table, alike, measured
 
 
 def win_rates(
@@ -57,6 +58,24 @@ def matrix(columns: Columns, method: Method, pairs: str) -> Table:
     titles = [Column("column", "", key=True), *(Column(str(name), str(name)) for name in found.columns)]
     name, title = f"aie-figure-5-{pairs}-{method}", f"Correlation ({method}), {pairs} pairs (AIE, Figure 5)"
     return Table(name, title, titles, rows, pictures={name: figures.draw_matrix})
+
+
+def significance(columns: Columns, pairs: str) -> Table:
+    """Tabulate the Spearman correlation of every two columns with its p and number of values (AIE, Figure 5)."""
+    rows = [
+        {"one": one, "other": other, "rho": found.rho, "p": found.p, "n": found.n}
+        for (one, other), found in spearman_matrix(columns).items()
+    ]
+    titles = [
+        *alike({"one": "", "other": ""}, key=True),
+        Column("rho", "Spearman"),
+        Column("p", "p", form=P_VALUE),
+        Column("n", "Pairs by case"),
+    ]
+    note = "p takes all pairs and cases as independent; it is too small, as the same doctors and cases recur."
+    return Table(
+        f"aie-figure-5-{pairs}-tests", f"Tests of correlations, {pairs} pairs (AIE, Figure 5)", titles, rows, [note]
+    )
 
 
 def agreement(columns: Columns, method: Method, pairs: str) -> Table:

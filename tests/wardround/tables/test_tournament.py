@@ -3,7 +3,7 @@ import pytest
 from scoring.aie import tournament
 from scoring.aie.pairwise import ASPECTS
 from scoring.aie.tournament import Verdict
-from wardround.tables.aie_tournament import agreement, win_rates
+from wardround.tables.aie_tournament import agreement, matrix, significance, win_rates
 from wardround.tables.drawing import figures_of
 
 
@@ -41,3 +41,14 @@ def test_an_agreement_with_people_over_fewer_than_ten_cases_is_called_too_narrow
     people = dict(list(judged.items())[:cases])
     notes = agreement({"people: doctor, total": people, "judge: doctor, total": judged}, "spearman", "all").notes
     assert any("judge: doctor, total: with fewer than 10 cases" in note for note in notes) is warned
+
+
+def test_each_correlation_of_figure_5_has_its_p_and_the_number_of_values_that_both_columns_have() -> None:
+    judged = {("one", "other", str(case)): float(value) for case, value in enumerate((1, -1, 0, 1, -1, 1))}
+    people = dict(list(judged.items())[:5])
+    columns = {"people: doctor, total": people, "judge: doctor, total": judged, "DISTINCT": dict.fromkeys(judged, 2.0)}
+    tested = {(row["one"], row["other"]): row for row in significance(columns, "all").rows}
+    (name, total), (_, constant), _ = tested
+    assert tested[name, total] == {"one": name, "other": total, "rho": 1.0, "p": pytest.approx(8 / 120), "n": 5}
+    assert tested[name, constant]["p"] is None and len(tested) == 3
+    assert matrix(columns, "spearman", "all").rows[0][total] == pytest.approx(1.0), "the same as in the matrix"

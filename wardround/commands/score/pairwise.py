@@ -43,7 +43,7 @@ from wardround.rating.items import Key
 from wardround.rating.marks import read_marks
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.aie_tournament import agreement, matrix, win_rates
+from wardround.tables.aie_tournament import agreement, matrix, significance, win_rates
 from wardround.tables.table import P_VALUE, Table, as_text
 
 _VIEWS: Mapping[str, tuple[View, ...]] = {"doctor": ("doctor",), "patient": ("patient",), "both": ("doctor", "patient")}
@@ -130,7 +130,11 @@ def aie_pairwise(
         agreement_table(given, f"aie-raters-{each}", f"Agreement among people, the {each}'s view")
         for each, given in votes.items()
     )
-    with_people = list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models)) if people else []
+    with_people = (
+        list(_agreement_with_people(verdicts, _metrics(read, notes), closed_models, tested=out is not None))
+        if people
+        else []
+    )
     write = partial(write_drawn, [*figures, *among_people, *with_people], out, by_rules)
     drawn = [
         *(figures if len(names) > 2 or people else []),
@@ -296,9 +300,12 @@ def _verdicts(judged: Mapping[View, Duels], choices: Sequence[Verdict], views: C
 
 
 def _agreement_with_people(
-    verdicts: Verdicts, metrics: Mapping[str, Samples], closed: Collection[str]
+    verdicts: Verdicts, metrics: Mapping[str, Samples], closed: Collection[str], *, tested: bool
 ) -> Iterator[Table]:
-    """Yield Figure 5: how people's outcomes, the judge's, and differences of the automatic metrics agree."""
+    """Yield Figure 5: how people's outcomes, the judge's, and differences of the automatic metrics agree.
+
+    With ``tested`` also the p of each correlation, which takes seconds.
+    """
     sources: tuple[Rater, ...] = ("people", "judge")
     columns = tournament.difference_columns(metrics)
     columns = {
@@ -316,6 +323,8 @@ def _agreement_with_people(
             for method in methods:
                 yield agreement(chosen_columns, method, kind)
                 yield matrix(chosen_columns, method, kind)
+            if tested:
+                yield significance(chosen_columns, kind)
 
 
 def _samples(verdicts: Verdicts, names: Sequence[str]) -> Samples:

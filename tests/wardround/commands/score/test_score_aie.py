@@ -545,6 +545,7 @@ def test_doctors_meet_pair_by_pair_and_people_stand_beside_the_judge(three: list
         "aie-figure-4-doctor.csv",
         "aie-figure-5-all-pearson.csv",
         "aie-figure-5-mixed-spearman.csv",
+        "aie-figure-5-closed-tests.csv",
         "aie-figure-5b-closed-spearman.csv",
     }
     assert "Agreement with people, all pairs" in told.stdout and "gpt4: people: total" not in told.stdout
