@@ -100,6 +100,21 @@ def test_a_case_shows_its_way_dialogue_decisions_and_every_prompt(viewer: Viewer
     assert all(words in recalled for words in ("earlier-07", "0.813", "Old gout"))
 
 
+def test_the_rounds_of_a_dialogue_are_numbered_at_the_doctors_turns(tmp_path: Path) -> None:
+    said = [{"speaker": speaker, "text": "So."} for speaker in ("patient", "doctor", "patient", "doctor", "patient")]
+    results = [graded(CASE, answers={"report": report("Gout"), "dialogue": said})]
+    write_run(tmp_path / "one", results, data={"case_ids": [CASE]})
+    with serving(Viewer(Shelf([tmp_path]))) as server:
+        page = ask(server, f"?run=one&case={CASE}")[1]
+    assert re.findall(r"<b>((?:doctor|patient)[^<]*)</b>", page) == [
+        "patient",
+        "doctor 1",
+        "patient",
+        "doctor 2",
+        "patient",
+    ]
+
+
 def test_what_was_said_and_decided_is_marked_with_its_language_for_those_who_hear_the_page(tmp_path: Path) -> None:
     """Only the dialogue was; the page itself is English."""
     answers = {"report": report("痛风"), "dialogue": [{"speaker": "doctor", "text": "哪里疼？"}]}
