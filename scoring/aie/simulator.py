@@ -5,7 +5,7 @@ Each reply is scored under the action that people assigned to the doctor's words
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cases.grouping import grouped
@@ -148,16 +148,20 @@ METRICS = (*_SCORED, "TRACKING", LENGTH)
 
 
 def score_simulator(
-    tests: Iterable[SimulatorTest], definition: Definition = "sound", turn: str | None = None
+    tests: Iterable[SimulatorTest],
+    definition: Definition = "sound",
+    turn: str | None = None,
+    among: Collection[str] | None = None,
 ) -> dict[str, list[Sample]]:
     """Return the values of the simulator's metrics, in percent except AVG_LEN; one per reply, by patient.
 
     TRACKING is the accuracy of the tracked actions. The published figures average over replies, as here. ``turn``
-    restricts to one round, that is, a number of earlier exchanges (AIE, figure 3a).
+    restricts to one round, that is, a number of earlier exchanges (AIE, figure 3a), and ``among`` to replies of these
+    places.
     """
     samples: dict[str, list[Sample]] = {name: [] for name in METRICS}
     for reply in replies(tests):
-        if turn not in (None, reply.turn):
+        if turn not in (None, reply.turn) or (among is not None and reply.place not in among):
             continue
         for name, (metric, actions) in _SCORED.items():
             if reply.action in actions:

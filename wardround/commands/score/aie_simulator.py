@@ -8,12 +8,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from scoring.aie.simulator import beside_people, replies, unanswered
+from scoring.aie.simulator import beside_people, replies, score_simulator, unanswered
 from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import Definition
 from wardround.commands.exit_codes import refuse
-from wardround.commands.score.compared import cell
+from wardround.commands.score.compared import cell, compared
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, scores_of_tests
 from wardround.commands.score.transcripts import LeaveOut, names_of, read_files, without
@@ -31,7 +31,7 @@ def aie_simulator(
     ],
     mode: ModeOption = "sound",
     people: Annotated[
-        Path | None, Option(metavar="FILE", help="Test file with people's replies, to correlate with.")
+        Path | None, Option(metavar="FILE", help="Test file with people's replies, to compare and correlate with.")
     ] = None,
     by: ByTurn = None,
     leave_out: LeaveOut = None,
@@ -40,7 +40,7 @@ def aie_simulator(
     """Score patient simulators by the metrics of AIE.
 
     All metrics are in percent, over all files together and by simulator and round (Figure 3a). Also printed: tracked
-    actions against people's, and the correlation with people's replies.
+    actions against people's, and the difference from people's replies and the correlation with them.
     """
     if folder := next(filter(Path.is_dir, files), None):
         refuse(f"{folder}: is a folder; for the dialogues of runs, run `wardround score simulator {folder}`")
@@ -61,7 +61,26 @@ def aie_simulator(
         notes.append(_NESTED)
     options = TestOptions(by, leave_out, None, out)
     found = scores_of_tests("aie-simulator", tests_by_name, mode, options, beside=True, notes=notes)
-    return replace(found, tables=correlations)
+    return replace(found, tables=[*_minus_people(tests_by_name, mode, human_tests or ()), *correlations])
+
+
+def _minus_people(
+    tests_by_name: Mapping[str, Sequence[SimulatorTest]], mode: Definition, human_tests: Sequence[SimulatorTest]
+) -> Iterator[ExtraTable]:
+    """Yield a table of simulators' differences from people on the questions that both answered; none without any."""
+    asked_people = {reply.place for reply in replies(human_tests)}
+    found: dict[str, ExtraTable] = {}
+    for simulator, tests in tests_by_name.items():
+        both = asked_people & {reply.place for reply in replies(tests)}
+        if both and tests != human_tests:
+            ours, people = (score_simulator(each, mode, among=both) for each in (tests, human_tests))
+            found[simulator] = compared({name: values for name, values in ours.items() if values}, people)
+    if found:
+        header = next(iter(found.values())).header
+        title = "Simulators minus people on the same questions, paired by patient"
+        rows = [[simulator, *row] for simulator, table in found.items() for row in table.rows]
+        numbers = {"differences": {simulator: table.numbers["differences"] for simulator, table in found.items()}}
+        yield ExtraTable(title, ["simulator", *header[:-1], "patients"], rows, numbers)
 
 
 def _human_correlations(

@@ -372,6 +372,22 @@ def test_simulator_tests_are_scored(tmp_path: Path) -> None:
     assert "s         │ LENGTH" in both and "p         │ LENGTH" not in both, "people are not held against themselves"
 
 
+def test_simulators_are_subtracted_from_people_on_the_questions_that_both_answered(tmp_path: Path) -> None:
+    files = [simulator(tmp_path, "tells.json", "线上咳嗽三天"), simulator(tmp_path, "denies.json", "不")]
+    asked = json.loads(simulator(tmp_path, "p.json", "咳嗽").read_text("utf-8"))
+    del asked[0]["patient_test"]["1"]["C"]["prediction"]  # people answered fewer questions, as in the released file
+    people, out = write(tmp_path / "people.json", asked), tmp_path / "out.json"
+    told = run("aie-simulator", *files, people, "--people", people, "--json", out)
+    assert "Simulators minus people on the same questions, paired by patient" in told.stdout, told.output
+    differences = scores(out)["differences"]
+    assert {name: (found["AVG_LEN"]["mean"], found["AVG_LEN"]["n"]) for name, found in differences.items()} == {
+        "tells": (4.0, 1),
+        "denies": (-1.0, 1),
+    }
+    assert "FOCUS" not in differences["tells"], "nobody of the people answered a demand"
+    assert "minus people" not in run("aie-simulator", *files).stdout
+
+
 def test_paper_mode_says_that_its_chinese_words_and_keywords_find_nothing_in_english_replies(tmp_path: Path) -> None:
     files = [simulator(tmp_path, f"{n}.json", reply) for n, reply in enumerate(("Sorry, not online.", "线上咳嗽三天"))]
     assert "2 of 4 replies are not Chinese" in run("aie-simulator", *files, "--mode", "paper").stdout
