@@ -75,14 +75,18 @@ _MIXED = (
 )
 
 
-def coverage_and_diagnosis(parts: Mapping[str, Samples]) -> ExtraTable:
-    """Correlate coverage with right diagnoses over cases, by doctor (section 2.10); epochs are averaged."""
+def coverage_and_diagnosis(parts: Mapping[str, Samples], doctors: Doctors) -> ExtraTable:
+    """Correlate coverage with right diagnoses over cases, by doctor (section 2.10); epochs are averaged.
+
+    The choice of each dialogue is written too; None if it chose nothing.
+    """
     rows = []
     for doctor, samples in parts.items():
         one = spearman_over(*(case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS")))
         rows.append([doctor, cell(one.rho), interval_cell(one.ci95), as_text(one.p, P_VALUE), str(one.n)])
     title = "Correlation of coverage and diagnosis over cases (Spearman)"
-    return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows)
+    chosen = {doctor: {one.case: one.diagnosis for one in records} for doctor, records in doctors.items()}
+    return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows, {"chosen": chosen})
 
 
 def aie(
@@ -155,7 +159,7 @@ def aie(
     if human:
         tables.append(correlated(samples, people))
     if "DIAGNOSIS" in samples:
-        tables.append(coverage_and_diagnosis(samples_by_doctor))
+        tables.append(coverage_and_diagnosis(samples_by_doctor, by_doctor))
     if mode == "sound":
         tables.append(_distinct_by_length_table(dialogues))
     if answering and "DIAGNOSIS" in samples:

@@ -149,8 +149,8 @@ def content_of(scores: Scores) -> dict[str, Any]:
     ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
     ``share``; if judges were given settings of their own, ``settings``; if models were asked, the ``spent`` calls,
     tokens and US dollars (None if no server told them or a price is unknown); and the ``numbers`` of further tables:
-    ``differences`` to other transcripts or to people, ``correlations`` with people, and of a run with failed cases
-    ``failed_as_wrong``, with the metrics if these count as wrong.
+    ``differences`` to other transcripts or to people, ``correlations`` with people, ``chosen`` options, and of a run
+    with failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)

@@ -72,15 +72,18 @@ def test_a_letter_that_was_asked_for_and_not_given_is_wrong_named_and_ends_the_c
     assert "no option was chosen" in told.stdout
     diagnosis = scores(out)["metrics"]["DIAGNOSIS"]
     assert diagnosis["mean"] == 0 and diagnosis["n"] == len(ENGLISH)
+    assert {*scores(out)["chosen"]["t"].values()} == {None}
 
 
 def test_each_round_asks_a_whole_dialogue_once_and_each_shorter_one_once(tmp_path: Path) -> None:
     turns = [turn("O", "Hello.", "I am tired."), turn("A-A-A", "Since when?", "A week."), turn("E", "Goodbye.")]
     played = [aie_data("Tired.", *turns, id=1), aie_data("Tired, too.", *turns[:2], id=2)]
-    with FakeServer(answer=lambda request: {"letter": "A"}) as server:
-        model = f"openai:any@{server.base_url}"
-        assert run("aie", write(tmp_path / "t.json", played), "--diagnose", model, "--each-round").exit_code == 0
+    out = tmp_path / "out.json"
+    with FakeServer(answer=lambda request: {"letter": "C"}) as server:
+        asked = ("--diagnose", f"openai:any@{server.base_url}", "--each-round", "--json", out)
+        assert run("aie", write(tmp_path / "t.json", played), *asked).exit_code == 0
     assert len(server.requests) == 3 + 2
+    assert scores(out)["chosen"] == {"t": {"1": "C", "2": "C"}}
 
 
 @pytest.mark.parametrize("record", ["The haemoglobin is 7. What is it?", "Ill.\n\nHaemoglobin 7 g/dL What is it?"])
