@@ -255,8 +255,8 @@ def formats_table(
 ) -> Table:
     """Return each doctor's right diagnoses from the whole record and from the dialogue (Figure 6b).
 
-    ``formats`` has both, by doctor, each value 100 or 0; ``of_case`` gives the examination that a case is from. The
-    rows of a doctor are the examinations and all of them.
+    ``formats`` has both, by doctor, each value 100 or 0; ``of_case`` gives the examination that a case is from,
+    empty for a hospital's case. The rows of a doctor are the examinations and all of them.
     """
     rows: list[dict[str, Any]] = []
     found_p: dict[tuple[str, str | None], float | None] = {}
@@ -268,7 +268,8 @@ def formats_table(
         paired = paired_difference(by_case(asked), by_case(dialogue_values))
         found_p[doctor, subset] = paired.permutation_p
         differs = {**measured({"difference": paired.difference}), "difference_p": None}
-        row = {"doctor": doctor, "examination": subset or "all", **measured(found), **differs}
+        examination = "all" if subset is None else subset or "no examination"
+        row = {"doctor": doctor, "examination": examination, **measured(found), **differs}
         rows.append({**row, "n": paired.difference.n})
     of_all, of_each = ({key: p for key, p in found_p.items() if (key[1] is None) is whole} for whole in (True, False))
     for row, p in zip(rows, ({**holm(of_all), **holm(of_each)}[key] for key in found_p), strict=True):

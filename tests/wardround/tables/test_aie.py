@@ -57,3 +57,10 @@ def test_the_stars_of_formats_are_explained_and_corrected_over_the_examinations(
     assert [row["difference_p"] for row in each] == [4 * 2 / 64] * 4 and whole["difference_p"] < 0.001
     assert [line[-2].mark for line in table.lines] == ["", "", "", "", "**"]
     assert any(note.startswith("*, **: p < 0.05") for note in table.notes)
+
+
+def test_cases_of_no_examination_are_not_called_all_beside_those_of_one() -> None:
+    of_case = {"1": "", "MedQA/2": "MedQA"}
+    right = [Sample(case, 100.0) for case in of_case]
+    rows = formats_table({"one": (right, right)}, of_case, ["", "MedQA"]).rows
+    assert [(row["examination"], row["n"]) for row in rows] == [("no examination", 1), ("MedQA", 1), ("all", 2)]
