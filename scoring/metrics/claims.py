@@ -14,7 +14,14 @@ from cases.text.statements import Mention, statements
 from cases.vocabulary import normalise
 from scoring.metrics.amounts import as_in, told_otherwise
 from scoring.metrics.content import Window, agreeing_in, clauses_of, known_terms, read_clauses
-from scoring.metrics.opposites import Clause, has_opposite, is_contrary, names_another_organ, without_other_relatives
+from scoring.metrics.opposites import (
+    Clause,
+    has_opposite,
+    is_contrary,
+    is_of_other_relatives,
+    names_another_organ,
+    without_other_relatives,
+)
 from scoring.metrics.samples import mean
 from scoring.metrics.stated_share import agrees, is_opposite, likeness
 
@@ -156,6 +163,8 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
         return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, others) for clause in own)
 
     def is_stated(claim: str) -> bool:
+        if is_of_other_relatives(claim, report):
+            return False
         return not told_otherwise(claim, report) and (says(claim) or says_each(claim) or means(claim))
 
     return [has(claim) or is_stated(claim) for claim in claims]

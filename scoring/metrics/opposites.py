@@ -97,11 +97,26 @@ def without_other_relatives(report: str, truth: str) -> str:
 
     Nothing is left out if the truth speaks of the family.
     """
+    theirs = _of_relatives_unnamed(report, truth)
+    return theirs.sub("", "\n".join(statements(report))) if theirs else report
+
+
+def is_of_other_relatives(claim: str, report: str) -> bool:
+    """Whether a claim says what a relative has whom a report does not name: it is not stated of the patient."""
+    theirs = _of_relatives_unnamed(claim, report)
+    return theirs is not None and theirs.search(claim) is not None
+
+
+def _of_relatives_unnamed(text: str, other: str) -> re.Pattern[str] | None:
+    """Return a pattern of what is said of relatives whom another text does not name; none if it speaks of the family.
+
+    Nor is there one if the text says nothing that relatives have.
+    """
     lists = word_list("finding_terms")
-    if not _theirs(*lists["relatives"].values()).search(report) or _names(lists["theirs"]["all"], truth):
-        return report
-    others = [name for name in lists["relatives"].values() if not _names(name, truth)]
-    return _theirs(*others).sub("", "\n".join(statements(report))) if others else report
+    if not _theirs(*lists["relatives"].values()).search(text) or _names(lists["theirs"]["all"], other):
+        return None
+    unnamed = [name for name in lists["relatives"].values() if not _names(name, other)]
+    return _theirs(*unnamed) if unnamed else None
 
 
 def _names(words: str, text: str) -> bool:

@@ -10,6 +10,7 @@ from scoring.metrics.opposites import (
     Clause,
     has_opposite,
     is_contrary,
+    is_of_other_relatives,
     names_another_drug,
     names_another_organ,
     without_other_relatives,
@@ -54,11 +55,12 @@ def stated_share(report: str, reference: str, beside: str = "") -> float:
     denied = Window(each for each in opposed if not each.exact)
     states: dict[Mention, float] = {}
     for clause in clauses_of(reference):
-        misread = told_otherwise(clause.text, report)
+        misread, is_theirs = told_otherwise(clause.text, report), is_of_other_relatives(clause.text, report)
         flags = {
-            each.plain: each.word not in misread and _is_stated(each.plain, found, denied) for each in clause.mentions
+            each.plain: not is_theirs and each.word not in misread and _is_stated(each.plain, found, denied)
+            for each in clause.mentions
         }
-        is_meant = sum(flags.values()) <= _HALF * len(flags) and not misread and _is_meant(clause, kept)
+        is_meant = sum(flags.values()) <= _HALF * len(flags) and not (misread or is_theirs) and _is_meant(clause, kept)
         for each, flag in flags.items():
             meant = MEANT if is_meant and not agreeing_in(each, denied) else 0.0
             states[each] = max(states.get(each, 0.0), float(flag), meant)

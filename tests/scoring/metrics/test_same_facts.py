@@ -146,6 +146,13 @@ def test_a_measure_is_the_same_by_its_abbreviation(one: str, other: str) -> None
         ("发热三天。", "母亲发现其发热三天。", True),
         ("His father died of colon cancer.", "The father died of colon cancer.", True),
         ("Family history: colon cancer.", "His father had colon cancer.", True),
+        ("His father has asthma.", "He has asthma.", False),
+        ("His father had diabetes and hypertension.", "He has diabetes and hypertension.", False),
+        ("母亲患乳腺癌。", "患者本人患乳腺癌。", False),
+        ("父亲有高血压、冠心病史。", "有高血压、冠心病史。", False),
+        ("His father has asthma.", "Asthma in the father.", True),
+        ("His brother has severe asthma.", "One sibling has severe asthma.", True),
+        ("母亲患乳腺癌。", "家里有人患乳腺癌。", True),
     ],
 )
 def test_what_a_relative_has_is_not_the_patients(claim: str, report: str, stated: bool) -> None:
