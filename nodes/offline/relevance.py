@@ -65,9 +65,9 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
         found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
-    asks_name = _PATTERNS["asks_name"].search(words)
+    asks_name_alone = _PATTERNS["asks_name"].search(words) and "age" not in named
     for about in {subjects()[name] for question in questions for name in subjects_heard(question, language)}:
-        if "person" in about.sections and not asks_name and is_surely_heard(words, language):
+        if "person" in about.sections and not asks_name_alone and is_surely_heard(words, language):
             found |= {*_recorded(person, about.record, language)}
         is_heading = "past_history" in about.sections and _PATTERNS["past_history"].search(words)
         if named & {*about.whole_with} or is_heading:

@@ -370,6 +370,20 @@ def test_work_is_told_by_the_name_of_an_occupation(language: Language, told: str
     assert answering(facts, {"en": "What is your job?", "zh": "您做什么工作？"}[language], language) == facts[:1]
 
 
+@pytest.mark.parametrize(
+    ("language", "question", "is_told"),
+    [
+        ("en", "What's your name and how old are you?", True),
+        ("en", "What is your name?", False),
+        ("zh", "您叫什么，多大年纪？", True),
+        ("zh", "您叫什么名字？", False),
+    ],
+)
+def test_the_age_is_told_beside_a_name_that_no_record_has(language: Language, question: str, is_told: bool) -> None:
+    age = RecordSentence("person", {"en": "Age: 42 years.", "zh": "年龄：42岁。"}[language])
+    assert answering([age], question, language) == [age] * is_told
+
+
 @pytest.mark.slow  # the embedding model reads what it has not seen
 @pytest.mark.parametrize(
     ("name", "question", "part"),
