@@ -178,6 +178,24 @@ def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
     assert found("ultrasound") == Filed()
 
 
+@pytest.mark.parametrize(
+    ("seen", "name", "told"),
+    [
+        ("Murphy's sign is negative. Looks tired.", "temperature", ()),
+        ("查体发现右上腹局限性压痛。", "体温", ()),
+        ("Temperature 36.6 °C, pulse 70/min. Dry lips.", "sats", ()),
+        ("Temperature 36.6 °C, pulse 70/min. Dry lips.", "pulse", ("Temperature 36.6 °C, pulse 70/min.",)),
+        ("T 36.6 P 70 R 18. Dry lips.", "vital signs", ("T 36.6 P 70 R 18.",)),
+        ("T36.6℃，P70次/分。神志清楚。", "体温", ("T36.6℃，P70次/分。",)),
+    ],
+)
+def test_a_vital_sign_is_told_where_it_was_taken_and_nothing_else_in_its_place(
+    seen: str, name: str, told: tuple[str, ...]
+) -> None:
+    record = ExaminationRecord(physical={"General Examination": seen})
+    assert look_up(record, name, "", False).texts == told
+
+
 def test_a_test_outside_the_lists_is_found_by_its_name_in_the_text() -> None:
     assert found("Tensilon test").texts == (RECORD.auxiliary["MRI"],)
     assert found("Acetylcholine receptor antibodies").texts == ("Acetylcholine receptor antibodies positive.",)
