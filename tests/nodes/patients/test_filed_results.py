@@ -196,6 +196,20 @@ def test_a_vital_sign_is_told_where_it_was_taken_and_nothing_else_in_its_place(
     assert look_up(record, name, "", False).texts == told
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Several bright spots on T2/FLAIR in the deep white matter.",
+        "A T2-weighted sequence shows the third ventricle displaced.",
+        "The temporal lobe is bright on T1 and T2.",
+    ],
+)
+def test_the_weighting_of_a_picture_is_no_vertebra(report: str) -> None:
+    record = ExaminationRecord(auxiliary={"MRI": f"Brain: {report}"})
+    assert look_up(record, "MRI", "", False, "MRI of the lumbar spine").texts == ()
+    assert look_up(record, "MRI", "", False, "MRI of the brain").texts
+
+
 def test_a_test_outside_the_lists_is_found_by_its_name_in_the_text() -> None:
     assert found("Tensilon test").texts == (RECORD.auxiliary["MRI"],)
     assert found("Acetylcholine receptor antibodies").texts == ("Acetylcholine receptor antibodies positive.",)
