@@ -89,13 +89,18 @@ def _is_called(test: NamedTest, picture: str) -> bool:
 
 
 def told_once(filed: Mapping[str, Filed]) -> list[str]:
-    """Return the names under which to tell results: the first for each result, or each test and part without one."""
-    first: dict[object, str] = {}
+    """Return the names under which to tell results: those with a sentence or picture that none before them has.
+
+    Of names without results, it is the first for each test and part.
+    """
+    names, said = [], set[object]()
     for name, results in filed.items():
-        found = (results.texts, tuple(picture.file for picture in results.pictures))
         tests = tuple((test.item, test.spellings or frozenset(regions_of(name))) for test in named_tests(name))
-        first.setdefault(found if any(found) else tests or name, name)
-    return [*first.values()]
+        lines = {line for text in results.texts for line in sentences(text)}
+        found: set[object] = {*lines, *(picture.file for picture in results.pictures)} or {tests or name}
+        names += [] if found <= said else [name]
+        said |= found
+    return names
 
 
 def as_spoken(name: str, words: str, language: Language) -> str:

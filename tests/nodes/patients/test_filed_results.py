@@ -196,6 +196,17 @@ def test_a_vital_sign_is_told_where_it_was_taken_and_nothing_else_in_its_place(
     assert look_up(record, name, "", False).texts == told
 
 
+def test_what_was_told_under_the_names_before_is_not_told_under_another() -> None:
+    seen = "Temperature 36.6 °C. The left pupil is wide. The neck is stiff."
+    record = ExaminationRecord(physical={"General Examination": seen})
+    names = ["temperature", "general examination", "temperature", "eyes", "MRI"]
+    assert told_once({name: look_up(record, name, "", False) for name in names}) == [
+        "temperature",
+        "general examination",
+        "MRI",
+    ]
+
+
 @pytest.mark.parametrize(
     "report",
     [
