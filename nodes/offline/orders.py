@@ -203,8 +203,9 @@ def names_examination(words: str) -> bool:
 def _lines_on_regions(item: str, report: Sequence[str], words: str, beside: str) -> list[str]:
     """Return the lines of a report without the passages on other parts of the body than the doctor names.
 
-    A line that names a test of the item begins a passage. A passage on no part in particular is kept; of tissue, it is
-    on the organs that the report names elsewhere, or else the results ``beside`` it.
+    A line that names a test of the item begins a passage. One that names no part is on those in the other names of its
+    tests, or else kept; of tissue, it is on the organs that the report names elsewhere, or else the results ``beside``
+    it.
     """
     for term in EXAMINATION_ITEMS.terms:  # the "neck" of "Neck Examination" must not restrict a CT
         for language in _LANGUAGES:
@@ -222,8 +223,9 @@ def _lines_on_regions(item: str, report: Sequence[str], words: str, beside: str)
             for name in test.spellings
             if language_of(name) == written
         ]
-        passage = "\n".join((*report[first:end], *names))
-        if _overlap(wanted, regions_of(passage)) and _overlap(organs, organs_of(passage) or elsewhere):
+        passage, called = "\n".join(report[first:end]), "\n".join(names)
+        regions, told = regions_of(passage) or regions_of(called), organs_of(f"{passage}\n{called}") or elsewhere
+        if _overlap(wanted, regions) and _overlap(organs, told):
             kept += report[first:end]
     return kept
 

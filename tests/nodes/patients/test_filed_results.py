@@ -208,6 +208,28 @@ def test_what_was_told_under_the_names_before_is_not_told_under_another() -> Non
 
 
 @pytest.mark.parametrize(
+    ("item", "report", "other", "own"),
+    [
+        ("Ultrasound", "Doppler of the right leg: reflux in the deep veins.", "an ultrasound of the abdomen", "leg"),
+        (
+            "Ultrasound",
+            "Transvaginal: a cyst of the left ovary, no echo inside.",
+            "an ultrasound of the heart",
+            "pelvis",
+        ),
+        ("MRI", "MRI scan of the knee: the meniscus is torn.", "an MRI of the brain", "knee"),
+        ("X-ray", "X光片显示左胫骨远端骨折。", "拍个腹部X光片", "腿"),
+    ],
+)
+def test_a_picture_is_of_the_part_that_it_names_and_not_of_all_that_its_kind_may_show(
+    item: str, report: str, other: str, own: str
+) -> None:
+    record = ExaminationRecord(auxiliary={item: report})
+    assert look_up(record, item, "", False, other).texts == ()
+    assert look_up(record, item, "", False, f"{item}, {own}").texts == (report,)
+
+
+@pytest.mark.parametrize(
     "report",
     [
         "Several bright spots on T2/FLAIR in the deep white matter.",
