@@ -1,7 +1,7 @@
 """AI Hospital's tables: consensus (Figure 4), dialogues (Table 4), types of error (Table 5), ICD-10 terms (Table 3)."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -100,7 +100,7 @@ def build_dialogues(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
-    """Count the doctor's turns before a disease is first named, and from then on."""
+    """Count the doctor's turns of history taking, those before a disease is first named, and those from then on."""
     rows: list[dict[str, Any]] = []
     for run in runs:
         found = [
@@ -109,25 +109,26 @@ def _phases(runs: Sequence[RecordedRun]) -> list[Table]:
         ]
         if not any(action in get_args(Occasion) for _, turns in found for action in turns):
             continue
-        parts = [(case, *_turns_before_and_after(turns)) for case, turns in found]
+        parts = [(case, len(turns), _turns_before(DIAGNOSING, turns)) for case, turns in found]
         means = {
-            "before": over_cases([(case, before) for case, before, _ in parts]),
-            "after": over_cases([(case, after) for case, _, after in parts]),
-            "first": over_cases([(case, before + 1) for case, before, after in parts if after]),
-            "named": over_cases([(case, float(after > 0)) for case, _, after in parts], (0.0, 1.0)),
+            "history": over_cases([(case, _turns_before(("results", *DIAGNOSING), turns)) for case, turns in found]),
+            "before": over_cases([(case, before) for case, _, before in parts]),
+            "after": over_cases([(case, turns - before) for case, turns, before in parts]),
+            "first": over_cases([(case, before + 1) for case, turns, before in parts if before < turns]),
+            "named": over_cases([(case, float(before < turns)) for case, turns, before in parts], (0.0, 1.0)),
         }
         rows.append({"run": run.name, "dialogues": len(found), **measured(means)})
     columns = [
         *key_columns("run"),
         Column("dialogues", "Dialogues"),
-        *alike({"before": "Before", "after": "From then on"}, "Turns", mean=True),
+        *alike({"history": "History", "before": "Before", "after": "From then on"}, "Turns", mean=True),
         Column("first", "Turn", "Disease first named", mean=True),
         Column("named", "Dialogues", "Disease first named", form=".3f", mean=True),
     ]
     notes = [
-        "Before: turns of the doctor before the first that names a suspected disease (all turns if none does). From "
-        "then on: that turn and those after it. The patient labels the turns that it answers; a last turn without a "
-        "reply is read by rule."
+        "Before: turns of the doctor before the first that names a suspected disease (all turns if none does). "
+        "History: those of them before the first that asks for results. From then on: the turn that names the disease "
+        "and those after it. The patient labels the turns that it answers; a last turn without a reply is read by rule."
     ]
     caption = "Turns of the doctor before and after a disease was first named."
     return [Table("phases", "Before and after the diagnosis", columns, rows, notes, caption)] if rows else []
@@ -141,10 +142,9 @@ def _labelled(turns: Sequence[Turn]) -> list[str | None]:
     return actions
 
 
-def _turns_before_and_after(actions: Sequence[str | None]) -> tuple[int, int]:
-    """Return the number of turns before the first that names or explains a disease, and from it on."""
-    first = next((place for place, action in enumerate(actions) if action in DIAGNOSING), len(actions))
-    return first, len(actions) - first
+def _turns_before(occasions: Collection[str], actions: Sequence[str | None]) -> int:
+    """Return the number of turns before the first on one of these occasions; all turns if there is none."""
+    return next((place for place, action in enumerate(actions) if action in occasions), len(actions))
 
 
 ERROR_TITLES: Mapping[str, str] = {

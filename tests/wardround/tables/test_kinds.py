@@ -661,7 +661,9 @@ def test_dialogues_count_the_answered_turns_and_the_requests_at_the_desk_as_a_ha
     assert (row["dialogues"], row["pairs"], row["tests"]) == (1, 2, 1)
 
 
-def test_turns_are_counted_until_a_disease_is_named_where_the_patient_tells_what_each_turn_was(tmp_path: Path) -> None:
+def test_turns_are_counted_until_results_are_asked_for_and_a_disease_is_named_as_the_patient_labels_them(
+    tmp_path: Path,
+) -> None:
     def dialogue(*actions: str) -> dict[str, list[dict[str, str]]]:
         turns = [{"speaker": "doctor", "text": "Well?", "action": action} for action in actions]
         return {"dialogue": [one for turn in turns for one in (turn, {"speaker": "patient", "text": "Oh."})]}
@@ -671,7 +673,7 @@ def test_turns_are_counted_until_a_disease_is_named_where_the_patient_tells_what
     results = [graded("a", answers=early), graded("b", answers=never)]
     _, table = ai_hospital.build_dialogues(find_runs([write_run(tmp_path / "run", results)]))
     (row,) = table.rows
-    assert (row["before_mean"], row["after_mean"]) == (3.0, 1.5)
+    assert (row["history_mean"], row["before_mean"], row["after_mean"]) == (1.5, 3.0, 1.5)
     assert (row["first_mean"], row["named_mean"]) == (2.0, 0.5)
 
 
