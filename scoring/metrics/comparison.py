@@ -24,6 +24,7 @@ class PairedDifference(Strict):
     """One run's metric minus the other's, on the cases that both have; p-values are two-sided."""
 
     difference: Estimate = Field(description="Mean difference over the cases, with its interval.")
+    percent: float | None = Field(default=None, description="The same in percent; see `gain_in_percent`.")
     permutation_p: float | None = Field(
         default=None, description="Sign-flip permutation test of the mean; None under 2 cases."
     )
@@ -54,6 +55,7 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
         difference = difference.model_copy(update={"ci95": (low, high)})
     return PairedDifference(
         difference=difference,
+        percent=gain_in_percent(one, other),
         permutation_p=permutation_p(differences),
         wilcoxon_p=wilcoxon_p(differences),
         needed=needed_cases(differences),
@@ -63,8 +65,20 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
 
 def case_differences(one: Scores, other: Scores) -> list[float]:
     """Return the difference of the means over epochs of each case that both have, rounded to nine digits."""
+    return [round(ours - theirs, _DIGITS) for ours, theirs in _case_means(one, other)]
+
+
+def gain_in_percent(one: Scores, other: Scores) -> float | None:
+    """Return the mean difference in percent of the other run's mean on the same cases; None if that is not above 0."""
+    pairs = _case_means(one, other)
+    ours, theirs = (math.fsum(pair[side] for pair in pairs) for side in (0, 1))
+    return 100 * (ours / theirs - 1) if theirs > 0 else None
+
+
+def _case_means(one: Scores, other: Scores) -> list[tuple[float, float]]:
+    """Return both means over epochs of each case that both have, in the order of the cases' names."""
     shared = sorted(case for case in one if case in other and one[case] and other[case])
-    return [round(fmean(one[case]) - fmean(other[case]), _DIGITS) for case in shared]
+    return [(fmean(one[case]), fmean(other[case])) for case in shared]
 
 
 def matched_interval(differences: Sequence[float]) -> tuple[float, float]:

@@ -15,10 +15,11 @@ def compare(*runs: str | Path | Iterable[str | Path], margin: float | None = Non
 
     One row per later run and score, with the columns of ``wardround compare --csv``: ``run``, ``score`` (its name in
     `to_dataframe`); of ``baseline``, ``value`` and ``difference`` the ``_mean``, the ends of its 95 % interval
-    (``_low``, ``_high``; missing where all differences are equal) and the number of cases (``_n``); ``p`` of the paired
-    permutation test, ``p_holm`` and ``false_discovery`` corrected over all columns and runs, ``p_failed_as_wrong``
-    (``p_holm`` with failed cases as wrong, 1 if the difference turns round; missing if none failed), ``p_wilcoxon``,
-    ``p_equivalence`` within the ``margin``, and the number of cases ``needed`` to detect such a difference.
+    (``_low``, ``_high``; missing where all differences are equal) and the number of cases (``_n``); the difference in
+    ``percent`` of the first run's mean over these cases; ``p`` of the paired permutation test, ``p_holm`` and
+    ``false_discovery`` corrected over all columns and runs, ``p_failed_as_wrong`` (``p_holm`` with failed cases as
+    wrong, 1 if the difference turns round; missing if none failed), ``p_wilcoxon``, ``p_equivalence`` within the
+    ``margin``, and the number of cases ``needed`` to detect such a difference.
 
     Args:
         runs: two or more run directories, one by one or as a list, or a sweep's; the first run is the baseline.

@@ -13,6 +13,7 @@ from wardround.tables.scores import means_of, offline_notes, score_form, unscore
 from wardround.tables.table import P_VALUE, Column, Table, alike, as_text, key_columns, measured
 
 _LEVEL = 0.05  # p below it is called significant
+_PERCENT = "+.1f"
 _TESTS = {
     "p": "p",
     "p_holm": "p (Holm)",
@@ -51,6 +52,7 @@ def differences_table(runs: Sequence[RecordedRun], margin: float | None = None) 
         *key_columns("run", "score"),
         *alike({"baseline": first.name, "value": "This run"}, form=form, mean=True),
         Column("difference", "Difference", form=f"+{form}", mean=True),
+        Column("percent", "In %", form=_PERCENT),
         Column("difference_n", "Cases"),
         *alike(_TESTS, form=P_VALUE),
         Column("needed", "Needed"),
@@ -86,6 +88,7 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
     columns = [
         Column("score", "score", key=True),
         Column("difference_mean", "difference", form="+.4f"),
+        Column("percent", "in %", form=_PERCENT),
         *alike({"difference_low": "from", "difference_high": "to"}, "95 % interval", form="+.3f"),
         Column("difference_n", "cases"),
         *alike(_TESTS, form=P_VALUE),
@@ -117,6 +120,7 @@ def _rows(
             "run": run.name,
             "score": title,
             **measured({"baseline": first.estimates[name], "value": run.estimates[name], "difference": difference}),
+            "percent": one.found.percent,
             "p": one.found.permutation_p,
             "p_holm": one.p_holm,
             "p_failed_as_wrong": with_failures.get(name),
@@ -137,7 +141,7 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     notes = [
         "Differences are paired over the cases that both runs scored; an average is the mean of the columns' mean "
         f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}; each is for its "
-        "difference alone, not corrected.",
+        "difference alone, not corrected. in %: the difference in percent of the first run's mean over these cases.",
         "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
         "the columns of all runs together; averages are corrected separately.",
         "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",

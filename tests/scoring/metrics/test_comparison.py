@@ -63,6 +63,14 @@ def test_a_difference_is_paired_by_case_and_epochs_count_once() -> None:
     assert turned.difference.mean == pytest.approx(-2) and turned.permutation_p == found.permutation_p
 
 
+def test_a_gain_in_percent_is_over_the_mean_of_the_same_cases_and_there_is_none_over_nothing() -> None:
+    other = {"a": [1.0, 3.0], "b": [4.0], "only": [100.0]}
+    found = paired_difference({"a": [4.0], "b": [5.0]}, other)
+    assert (found.difference.mean, found.percent) == (1.5, pytest.approx(50))
+    assert paired_difference({"a": [1.0]}, {"a": [0.0]}).percent is None
+    assert paired_difference({}, other).percent is None
+
+
 def test_equal_runs_do_not_differ() -> None:
     same = {"a": [1.0], "b": [2.0]}
     found = paired_difference(same, same)

@@ -23,6 +23,7 @@ def test_the_differences_are_those_of_the_command_under_the_names_of_the_scores(
     assert set(frame["score"]) <= {*wr.to_dataframe(one).columns}
     first = frame[frame["run"] == "two"].set_index("score").loc["diagnosis"]
     assert (first["difference_mean"], first["difference_n"], first["p"], first["margin"]) == (1.5, 2, 0.5, 0.5)
+    assert list(frame[frame["score"] == "diagnosis"]["percent"]) == [100.0, 0.0], "the third run has one case"
     wardround("compare", one, two, three, "--margin", "0.5", "--csv", tmp_path / "c.csv")
     written = list(csv.DictReader((tmp_path / "c.csv").read_text("utf-8").splitlines()))
     assert len(written) == len(frame)
