@@ -159,8 +159,9 @@ def _groups(
 ) -> list[dict[str, Any]]:
     """Return each group with its estimates: ``{factor: level, "n", "metrics"}``.
 
-    With ``over``, also ``gains``, in percent over that strategy's dialogues with the same other factor, on the notes
-    that were judged in both (all, if the two share none), so that a dialogue that failed shifts no gain.
+    With ``over``, that strategy comes first, and there are also ``gains``, in percent over its dialogues with the same
+    other factor, on the notes that were judged in both (all, if the two share none), so that a dialogue that failed
+    shifts no gain.
     """
     judged: dict[tuple[str, ...], list[int]] = {}
     for index, dialogue in enumerate(dialogues):
@@ -176,7 +177,7 @@ def _groups(
         return [[index for index in indices if dialogues[index].note in common] for indices in (group, base)]
 
     groups: list[dict[str, Any]] = []
-    for levels, indices in sorted(judged.items()):
+    for levels, indices in sorted(judged.items(), key=lambda one: [(level != over, level) for level in one[0]]):
         factors: dict[str, str] = dict(zip(map(str, by), levels, strict=True))
         groups.append({**factors, "n": len(indices), "metrics": estimates(indices)})
         if over is not None:

@@ -100,16 +100,16 @@ def test_a_department_that_one_strategy_has_inferred_counts_for_all_dialogues_of
     table = run(file, "--by", "strategy", "--by", "department", "--over", "direct", "--json", out).stdout
     rows = [line.split("│") for line in table[table.index("Means by") :].splitlines() if line.startswith("│")]
     assert [[cell.strip() for cell in row[1:4]] for row in rows] == [
-        ["clini_recon", "Cardiology", "1"],
         ["direct", "(no department)", "1"],
         ["direct", "Cardiology", "1"],
-    ]
-    assert rows[0][-2].strip().startswith("+"), "its gain is over the other dialogue of the note"
+        ["clini_recon", "Cardiology", "1"],
+    ], "the strategy that others gain over comes first, as in the paper's Table 3"
+    assert rows[-1][-2].strip().startswith("+"), "its gain is over the other dialogue of the note"
     groups = json.loads(out.read_text("utf-8"))["groups"]
     assert [[one["strategy"], one["department"], str(one["n"])] for one in groups] == [
         [cell.strip() for cell in row[1:4]] for row in rows
     ]
-    assert f"{groups[0]['gains']['Assessed Points']:+.1f} %" == rows[0][-2].strip()
+    assert f"{groups[-1]['gains']['Assessed Points']:+.1f} %" == rows[-1][-2].strip()
     assert [f"{one['metrics']['Avg. Turns']['mean']:.3f}" for one in groups] == [row[4].strip() for row in rows]
 
 
@@ -185,7 +185,7 @@ def test_a_group_of_which_no_dialogue_could_be_judged_stands_empty(file: Path, t
     with FakeServer(answer=never) as server:
         options = ["--judge", f"openai:judge@{server.base_url}", "--json", out, "--by", "strategy", "--over", "direct"]
         assert run(source, *options).exit_code == 1
-    empty, full = json.loads(out.read_text("utf-8"))["groups"]
+    full, empty = json.loads(out.read_text("utf-8"))["groups"]
     assert (empty["strategy"], empty["n"], empty["gains"]) == ("clini_recon", 0, {})
     assert full["metrics"][TOTAL]["mean"] == 100 and full["gains"][TOTAL] == 0
 
