@@ -69,6 +69,8 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
         (start, end, NamedTest(word, item, told_as(word))) for start, end, word, item in examined_parts(folded, by_hand)
     ]
     found += [(*match.span(1), name) for name, asked in _samples() for each in asked for match in each.finditer(folded)]
+    other_kind = _of_another_kind((start, end, name.item) for start, end, name in found if name.item in IMAGE_CLASSES)
+    found = [(start, end, name) for start, end, name in found if (start, end, name.item) not in other_kind]
     within, gone_beyond = _overlapping((start, end) for start, end, _ in found)  # "查血" is not in "查血酮"
     longest = [
         (start, end, name)
@@ -76,6 +78,18 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
         if (start, end) not in within and (name.spellings or (start, end) not in gone_beyond)
     ]
     return tuple(sorted(longest, key=lambda place: (place[0], -place[1])))
+
+
+def _of_another_kind(imaging: Iterable[tuple[int, int, str]]) -> set[tuple[int, int, str]]:
+    """Return the names that begin within one of another item and end behind it: a CT scan of the abdomen is a CT."""
+    ordered = sorted(set(imaging))
+    starts = [start for start, *_ in ordered]
+    return {
+        later
+        for place, (start, end, item) in enumerate(ordered)
+        for later in ordered[place + 1 : bisect_left(starts, end)]
+        if start < later[0] and end < later[1] and later[2] != item
+    }
 
 
 def _overlapping(spans: Iterable[tuple[int, int]]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:

@@ -115,6 +115,15 @@ def test_a_case_has_its_parts_its_pictures_and_a_report_for_each(tmp_path: Path)
     assert case.key.stated.department is None and case.key.stated.examination_items == []
 
 
+@pytest.mark.parametrize("order", ["vital signs", "temperature", "respiratory rate", "blood pressure"])
+def test_vital_signs_by_their_initials_are_found_by_their_names(tmp_path: Path, order: str) -> None:
+    vital = "T: 36.2°C, P: 76 beats/min, R: 17 breaths/min, BP: 132/74 mmHg."
+    told = {"Physical Condition": f"{vital} The abdomen is soft."}
+    [case] = imported(tmp_path, written("CT: normal.", {}, **told)).cases
+    assert case.examinations.physical["General Examination"] == vital
+    assert look_up(case.examinations, order, "", False).texts == (vital,)
+
+
 def test_habits_and_the_familys_illnesses_are_parted_from_the_past(tmp_path: Path) -> None:
     past = "Smoked 40 cigarettes a day. Type 2 diabetes. Sister has breast cancer. Denies drug allergies. None"
     [case] = imported(tmp_path, written("CT: normal.", {}, **{"Past Medical History": past})).cases

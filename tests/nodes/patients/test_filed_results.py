@@ -44,6 +44,30 @@ def test_a_test_is_found_by_what_doctors_call_it_for_short_and_by_its_british_na
     assert texts == [told]
 
 
+COUNT = "Complete blood count shows: white blood cells 2.4, hemoglobin 159 g/L."
+LIVER = "Laboratory findings: TBIL 22.5 umol/L."
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("blood routine", [COUNT]),
+        ("white blood cell count", [COUNT]),
+        ("bilirubin", [LIVER]),
+        ("liver function", [LIVER, "Liver and kidney functions are normal."]),
+        ("kidney function", ["Liver and kidney functions are normal."]),
+        ("CT scan of the abdomen", ["Free air below the diaphragm."]),
+        ("urine routine", ["Ketones +3."]),
+    ],
+)
+def test_a_result_is_found_under_the_names_that_translated_records_and_orders_use(order: str, told: list[str]) -> None:
+    blood = f"{COUNT} {LIVER} Liver and kidney functions are normal."
+    results = {"Blood Test": blood, "CT": "Free air below the diaphragm.", "Urine Test": "Ketones +3."}
+    record = ExaminationRecord(auxiliary=results)
+    asked = asked_for(order, f"What did the {order} show?")
+    assert [text for each in asked for text in look_up(record, each, "", False).texts] == told
+
+
 def test_a_closed_item_gives_its_whole_text_and_a_test_its_own_sentences() -> None:
     assert found("blood test").texts == (RECORD.auxiliary["Blood Test"],)
     assert found("CRP").texts == ("CRP 60 mg/L.",)
