@@ -60,6 +60,7 @@ NO_ORDERS = {
         "Rub this gel on your knee twice a day.",
         "What would you like to drink?",
         "Give me everything that stands in your record.",
+        "Get the relevant tests.",
     ],
     "zh": [
         "上个月给您抽过两管血了。",
@@ -70,6 +71,7 @@ NO_ORDERS = {
         "这个胶抹在膝盖上，一天两次。",
         "您想喝点什么？",
         "把病历上写的都告诉我。",
+        "做一下影像学检查。",
     ],
 }
 # The physical examination as a whole, and what is asked or said of one, in words that nothing was learned from.
