@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from cases.case import ExaminationRecord, PatientRecord
+from cases.text.named_tests import named_tests
 from cases.text.record_sentences import HISTORIES, RecordSentence, record_sentences
 from cases.text.sentences import sentences
 from cases.vocabulary import Language, patterns
@@ -56,11 +57,20 @@ _BACKGROUND = ("past_history", "personal_history", "family_history")
 @lru_cache(maxsize=4096)  # each stage reads the whole dialogue
 def wants_examination(words: str) -> bool:
     """Whether the doctor asks for an examination or its result, and not only whether one was ever done."""
-    for sentence in sentences(words):
-        asks_history = _PATTERNS["history"].search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence)
-        if not asks_history and (heard_tests(sentence) or _PATTERNS["examination"].search(sentence)):
-            return True
-    return False
+    return any(
+        heard_tests(sentence) or _PATTERNS["examination"].search(sentence)
+        for sentence in sentences(words)
+        if not _asks_history(sentence)
+    )
+
+
+def asks_whether_done(words: str) -> bool:
+    """Whether the doctor only asks if an examination was ever done, and orders none."""
+    return bool(named_tests(words)) and not heard_tests(words) and all(map(_asks_history, sentences(words)))
+
+
+def _asks_history(sentence: str) -> bool:
+    return bool(_PATTERNS["history"].search(sentence) and re.search(r"[?？]\s*$|吗|没有", sentence))
 
 
 def asks_openly(question: str) -> bool:

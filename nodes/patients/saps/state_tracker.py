@@ -20,7 +20,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.doctor_actions import Kind, is_vague, kind_of, names_nothing
 from nodes.offline.hearing import heard_tests, is_by_hand
-from nodes.offline.record_answers import wants_examination
+from nodes.offline.record_answers import asks_whether_done, wants_examination
 from nodes.offline.relevance import released_for
 from nodes.state.chart import Turn
 from nodes.state.patient_side import HeardState, turn_number
@@ -119,6 +119,8 @@ def kind_by_rule(view: WordsView) -> ActionKind:
     Otherwise a request to see something is a demand, unless the words order a test other than a physical examination.
     """
     kind = kind_of(view.words, view.language)
+    if kind == "advice" and asks_whether_done(view.words):
+        kind = "inquiry"
     if view.in_one_room:
         return ActionKind(kind="advice" if kind == "inquiry" and wants_examination(view.words) else kind)
     asks_to_see = kind in ("inquiry", "advice") and _PATTERNS["to_be_shown"].search(view.words) is not None

@@ -59,6 +59,8 @@ def found(record: ExaminationRecord, said: str) -> list[str]:
         ("Please have a neck examination.", "Effective Advice", "lymph node of 8 mm"),
         ("Please have an endoscopy.", "Ineffective Advice", "Everything is normal."),
         ("Please have some tests done.", "Ambiguous Advice", "Which examination"),
+        ("Have you had an abdominal X-ray or CT scan?", "Ineffective Inquiry", "could not tell"),
+        ("Have you had a CT of the chest, and what did it show?", "Ineffective Advice", "Everything is normal."),
         ("What did the neck examination show?", "Effective Advice", "lymph node of 8 mm"),
         ("What is your blood pressure?", "Effective Advice", "124/78"),
         ("Do you have any illnesses?", "Effective Inquiry", "no chronic disease"),
@@ -95,6 +97,9 @@ def test_without_the_tracker_the_same_patient_speaks_and_acts_with_the_whole_rec
         ("您是男是女？", "Effective Inquiry", "男"),
         ("请做腹部检查。", "Effective Advice", ZH.examinations.physical["Abdominal Examination"][:12]),
         ("您哪里不舒服？", "Ambiguous Inquiry", "具体"),
+        ("您咳过血吗？", "Ineffective Inquiry", "说不上来"),
+        ("请做些检查。", "Ambiguous Advice", "哪一项检查"),
+        ("您喜欢看什么电影？", "Other Topic", "病"),
     ],
 )
 def test_the_states_have_their_replies_in_chinese(question: str, action: str, told: str) -> None:
