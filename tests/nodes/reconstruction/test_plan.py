@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from cases.notes import Note
+from cases.text.sentences import sentences
 from cases.vocabulary import Language
 from nodes.reconstruction.exchanges import SectionName
 from nodes.reconstruction.knowledge import (
@@ -95,17 +96,27 @@ def test_a_sign_is_asked_for_in_the_marks_of_the_language_and_as_one_sentence() 
     signs = [Sign(name="咳嗽。", description="夜间重。")]
     known = knowing()
     known = known.model_copy(update={"disease": known.disease.model_copy(update={"signs_and_symptoms": signs})})
-    assert "：咳嗽，夜间重。" in steps(known, "zh")["sign"][0]
+    assert "：咳嗽，夜间重？" in steps(known, "zh")["sign"][0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_steps_that_are_asked_entry_by_entry_say_no_sentence_twice(language: Language) -> None:
+    known = knowing()
+    twice = {"customized_inquiry": ["Do you manage at home?", "How is your memory?"]}
+    known = known.model_copy(update={"disease": known.disease.model_copy(update=twice)})
+    for asked in steps(known, language).values():
+        said = [sentence for text in asked for sentence in sentences(text)]
+        assert len(set(said)) == len(said)
 
 
 def test_what_is_known_is_asked_entry_by_entry_and_what_says_nothing_is_not() -> None:
     found = steps(knowing())
-    assert len(found["sign"]) == 2 and "fever, high." in found["sign"][0]
+    assert len(found["sign"]) == 2 and "fever, high?" in found["sign"][0]
     assert "associated_conditions" not in found
     assert [text for text in found["other_factor"] if "smoking" in text or "birds" in text] == found["other_factor"]
     assert "cystic fibrosis" in found["family_factor"][0]
     assert "the skin, rash: " in found["named_system"][0], "with the symptoms that the expert named"
-    assert "Do you manage at home." in found["customized"][0], "not with two marks at its end"
+    assert "Do you manage at home?" in found["customized"][0], "not with two marks at its end"
     assert "Bronchitis and Asthma" in found["differentials"][0] and "Chest X-ray" in found["tests"][0]
 
 
