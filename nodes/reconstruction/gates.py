@@ -16,9 +16,8 @@ from cases.text.note_sections import read_sections
 from cases.vocabulary import patterns
 from nodes.reconstruction import answers, content, form, kinds, learned, particulars, verbatim
 from nodes.reconstruction.naming import names_disease, suspects_disease
-from nodes.reconstruction.parsed import SPOKEN, Finding, ParsedDialogue, Rule, only_where
+from nodes.reconstruction.parsed import CLOSING, SPOKEN, Finding, ParsedDialogue, Rule, only_where
 from nodes.reconstruction.vectors import one_thread
-from nodes.reconstruction.verbatim import CLOSING
 
 MOST_QUESTIONS = 2
 TOLERATED = 1  # technical terms: real speakers use one
@@ -127,8 +126,7 @@ def plain_words(parsed: ParsedDialogue) -> Iterator[Finding]:
     told.
     """
     dialogue = parsed.dialogue
-    starts = [dialogue.sections[name] for name in ("physical_examination", *CLOSING) if name in dialogue.sections]
-    findings = min(starts, default=len(dialogue.spoken) // 2)
+    findings = len(dialogue.spoken) // 2 if parsed.findings_from is None else parsed.findings_from
     found: list[Finding] = []
     for number, message in enumerate(dialogue.spoken):
         if message.role == PHYSICIAN and number >= findings:

@@ -48,9 +48,13 @@ Weighed = tuple[float, str, int | None]  # score (higher is worse), problem, tur
 
 
 def said_by_the_other(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
-    """Score the run of turns that sounds most as if the other speaker said it."""
+    """Score the run of turns that sounds most as if the other speaker said it, before the findings are told.
+
+    From there on, by the plan, the patient asks and the physician answers.
+    """
     start, total, best, run = 1, 0.0, 0.0, (1, 1)
-    for number, like_other in enumerate(_scores_as_other(parsed.dialogue.spoken, weights), 1):
+    history = parsed.dialogue.spoken[: parsed.findings_from]
+    for number, like_other in enumerate(_scores_as_other(history, weights), 1):
         total += like_other - DOUBT
         if total <= 0:
             start, total = number + 1, 0.0

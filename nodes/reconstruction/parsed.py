@@ -18,6 +18,7 @@ from cases.vocabulary import Language, data_file, patterns, word_list
 _PATTERNS = patterns("nodes.reconstruction", "content")
 _LISTS = data_file("nodes.reconstruction", "content")["list"]
 SPOKEN = frozenset(_LISTS["spoken"].split(", "))
+CLOSING = ("initial_diagnosis", "confirmatory_tests")  # sections of the dialogue
 
 
 Finding = tuple[str, int | None]  # the problem, and its turn (from 1; None: the whole dialogue)
@@ -48,6 +49,12 @@ class ParsedDialogue:
     def language(self) -> Language:
         """The language whose rules apply."""
         return rules_of(self.dialogue.language)
+
+    @property
+    def findings_from(self) -> int | None:
+        """How many turns come before the findings and the conclusions; None if sections are not recorded."""
+        starts = self.dialogue.sections
+        return min((starts[name] for name in ("physical_examination", *CLOSING) if name in starts), default=None)
 
     @cached_property
     def note(self) -> str:

@@ -23,7 +23,7 @@ from llm.replies import texts_in
 from llm.specs import OFFLINE
 from nodes.reconstruction.grammar import rewritten
 from nodes.reconstruction.lay_speech import spoken
-from nodes.reconstruction.parsed import Finding, ParsedDialogue, Rule, content_words, courtesies
+from nodes.reconstruction.parsed import CLOSING, Finding, ParsedDialogue, Rule, content_words, courtesies
 from nodes.reconstruction.voice import Voice
 from prompts import cached_with_prompts, load_words
 
@@ -39,7 +39,6 @@ _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "perso
 _SIDES = frozenset({"left", "right"})
 _CHINESE_VOICES = (Voice("zh"), Voice("zh", "child"))  # whose rules change more than the terms
 LONG: Mapping[Language, int] = {"en": 4, "zh": 8}  # words (Chinese: pairs of characters) that do not coincide by chance
-CLOSING = ("initial_diagnosis", "confirmatory_tests")  # sections of the dialogue
 COPIED, SHARE = 3, 0.3  # minimum of long statements from the note; their minimum share of all long ones
 
 

@@ -1,13 +1,18 @@
 """What the small classifiers refuse in freely worded dialogues, and let pass."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from cases.dialogues import Dialogue, Message
+from cases.notes import Note
 from llm.specs import OFFLINE
 from nodes.reconstruction.gates import check_dialogue
+from nodes.reconstruction.knowledge import KnowledgeView, knowledge_of_the_note
 from nodes.reconstruction.learned import RULES
+from nodes.reconstruction.plan import fill_plan
+from nodes.reconstruction.role_setting import RoleSetting
 
 NOTE = (
     "A 58-year-old woman has had pain in the left hip for six weeks, worse on stairs. She takes ibuprofen; it helps. "
@@ -30,9 +35,15 @@ SPOKEN = (
 STRANGE = ("Have you coughed up any blood?", "Yes, and I sweat through my pajamas at night.")
 
 
-def refusals(messages: dict[int, str] | None = None, between: tuple[str, ...] | None = None, **more: Any) -> list[str]:
+def refusals(
+    messages: dict[int, str] | None = None,
+    between: tuple[str, ...] | None = None,
+    after: Sequence[str] = (),
+    **more: Any,
+) -> list[str]:
     said = [(messages or {}).get(turn, text) for turn, text in enumerate(SPOKEN, 1)]
     said[9:9] = between or ()
+    said += after
     roles: Any = ("user", "assistant")
     spoken = [Message(role=roles[place % 2], content=text) for place, text in enumerate(said)]
     dialogue = Dialogue(**{"id": "d", "messages": spoken, "note": NOTE, **more})
@@ -86,6 +97,18 @@ def test_answers_that_changed_places_are_named_with_the_question_that_they_fit()
 def test_turns_in_the_others_mouth_are_named_from_the_first_to_the_last() -> None:
     swapped = {3: SPOKEN[3], 4: SPOKEN[2], 5: SPOKEN[5], 6: SPOKEN[6], 7: SPOKEN[7], 8: SPOKEN[8], 9: SPOKEN[9]}
     assert any(one.startswith("speaks_for_oneself") for one in refusals(swapped))
+
+
+def test_what_the_patient_asks_and_the_physician_answers_after_the_findings_is_in_its_place() -> None:
+    knowledge = knowledge_of_the_note(KnowledgeView(Note(id="n", text=f"{NOTE} Diagnosis: Osteoarthritis.")))
+    planned = fill_plan(Note(id="n", text=NOTE), RoleSetting(), knowledge, "en")[-3:]
+    told = [text for section in planned for step in section.steps for text in (step.physician, step.patient)]
+    speaks = "speaks_for_oneself"
+    assert any(one.startswith(speaks) for one in refusals(after=told))
+    recorded = {"physical_examination": len(SPOKEN)}
+    assert not any(one.startswith(speaks) for one in refusals(after=told, sections=recorded))
+    swapped = {3: SPOKEN[3], 4: SPOKEN[2], 5: SPOKEN[5], 6: SPOKEN[6], 7: SPOKEN[7], 8: SPOKEN[8], 9: SPOKEN[9]}
+    assert any(one.startswith(speaks) for one in refusals(swapped, after=told, sections=recorded))
 
 
 def test_a_question_and_its_answer_in_each_others_mouth_are_named() -> None:
