@@ -122,6 +122,7 @@ def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool
         ("chief_complaint", "en", "What made you come in today?"),
         ("cardinal_symptom_characteristics", "en", "Whereabouts is it?"),
         ("cardinal_symptom_characteristics", "zh", "有什么能让它轻一点，或者更重？"),
+        ("family_history", "zh", "家里有人有过这种情况吗：中风？"),
     ],
 )
 def test_a_subject_counts_as_asked_for_in_everyday_words(leaf: str, language: Language, words: str) -> None:
@@ -285,7 +286,7 @@ def test_a_question_asked_twice_is_repeated_unless_the_patient_did_not_understan
 
 MORE = {
     "en": ["Mm-hm. And?", "Please go on.", "Tell me more.", "I see."],
-    "zh": ["嗯。", "请继续说。", "还有呢？", "好的。"],
+    "zh": ["嗯。", "请继续说。", "还有呢？", "好的。", "请说。", "好的，请讲。"],
 }
 
 
