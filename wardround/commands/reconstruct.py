@@ -94,7 +94,7 @@ def reconstruct(
         return
     left = _run(experiment, selection, files, progress)
     sheet = files.write()
-    if csv:
+    if csv and sheet.dialogues:
         from wardround.tables.clinichat import departments
         from wardround.tables.making import write_tables
 
@@ -103,6 +103,8 @@ def reconstruct(
     for reason in sheet.left_out:
         echo(reason)
     echo(f"Dialogues: {out}")
+    if csv and not sheet.dialogues:
+        echo("Table departments left out: no dialogue was written")
     if sheet.failed:
         echo(f"Notes without a dialogue: {sum(sheet.failed.values())}, listed in {files.failed.name}")
     if left:

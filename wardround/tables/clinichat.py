@@ -33,7 +33,7 @@ def build_leaves(runs: Sequence[RecordedRun]) -> list[Table]:
 
 
 def departments(sheet: DataSheet) -> Table:
-    """Tabulate the dialogues of each department, the largest first."""
+    """Tabulate the dialogues of each department, the largest first; there must be one."""
     rows = [
         {"department": name, "dialogues": count, "share": count / sheet.dialogues}
         for name, count in sheet.departments.items()
@@ -43,5 +43,5 @@ def departments(sheet: DataSheet) -> Table:
         Column("dialogues", "Dialogues"),
         Column("share", "Share", form=".3f"),
     ]
-    pictures = {"departments": draw_departments} if rows else {}
+    pictures = {"departments": draw_departments}
     return Table("departments", "Dialogues by department", columns, rows, pictures=pictures)

@@ -57,6 +57,14 @@ def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_
     assert not failures(tmp_path / "dialogs.failed.jsonl")
 
 
+def test_without_a_dialogue_there_is_no_table_of_departments_and_the_reasons_are_printed(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text(json.dumps({"id": "a", "note": "Reviewed and remained unchanged."}) + "\n", "utf-8")
+    result = run(notes, "-o", tmp_path / "d.jsonl", "--csv", tmp_path / "sheet")
+    assert result.exit_code == 1 and not (tmp_path / "sheet").exists(), result.output
+    assert "Table departments left out" in result.stdout and "Notes without a dialogue: 1" in result.stdout
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 def test_a_device_or_a_pipe_is_no_output_and_is_left_as_it_is(source: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
