@@ -132,9 +132,9 @@ def _judged_rows(
         is_left = has_report and not answer.strip() and result.scores.get(name) is not None
         analysis = LEFT_EMPTY if is_left else analyses.get(name, "")
         yield titles.get(name, name.capitalize()), answer, reference, _score(result, name), analysis
-    for name, title in titles.items():
+    for name in dict.fromkeys((*titles, *run.suite.parts)):
         if name not in pairs and name in result.scores:
-            yield title, "", "", _score(result, name), ""
+            yield titles.get(name, name), "", "", _score(result, name), ""
 
 
 def _orders(answers: RunAnswers | None, case: Case | None) -> Orders | None:

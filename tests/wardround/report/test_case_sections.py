@@ -66,6 +66,15 @@ def test_a_case_shows_what_was_recalled_judged_and_ordered_in_its_language(tmp_p
     assert section.orders == Orders(wanted=[], needless=["尿液检查"], missing=["神经系统检查"])
 
 
+def test_a_case_judged_by_clini_eval_shows_each_number_that_was_assessed(tmp_path: Path) -> None:
+    scores = {"Medical History": 12.0, "Total Score": None, "Family History": 2.0}
+    result = graded(CASE.id, scores=scores, unscored={"Total Score": "only in part"})
+    path = write_run(tmp_path / "run", [result], graph="consultation", suite="clini_eval", data={"case_ids": [CASE.id]})
+    [run] = find_runs([path])
+    rows = [(title, score) for title, _, _, score, _ in case_section(run, result, CASE, "here").judged]
+    assert rows == [("Medical History", "12.000"), ("Total Score", "only in part"), ("Family History", "2.000")]
+
+
 def test_an_answer_stands_beside_its_key_in_the_language_of_its_reader() -> None:
     """A Chinese rater read the department of surgery as an operation."""
     assert pairs_of(ANSWERS, CASE, "zh") == {
