@@ -81,7 +81,8 @@ def import_(
         echo(f"left out: {name}: no {', '.join(parts)}", err=True)
     complete = [case for case in result.cases if case.id not in lacking]
     if not complete:
-        reason = f"no case of {source} has all of {', '.join(required)}" if lacking else f"{source} holds no case"
+        none_whole = f"no case of {source} has all of {', '.join(required)}{_lacks(lacking.values())}"
+        reason = none_whole if lacking else f"{source} holds no case"
         refuse(f"nothing was written: {reason}")
     if licence:
         terms = {"licence": licence.strip()}
@@ -91,9 +92,18 @@ def import_(
     complete, unread = with_items_read(complete, reader, cache, settings, out)
     save_cases(complete, out)
     warned = f", with {counted(len(result.warnings), 'warning')}" if result.warnings else ""
-    left_out = f", {len(lacking)} left out as incomplete" if required else ""
-    echo(f"{counted(len(complete), 'case')} written to {out}{left_out}{warned}")
+    left_out = f", {len(lacking)} left out as incomplete{_lacks(lacking.values())}" if required else ""
+    departments_of = {case.key.department for case in complete if case.key.department}
+    pictures = counted(sum(len(case.examinations.images) for case in complete), "picture")
+    holding = f"{counted(len(departments_of), 'department')}, {pictures}"
+    echo(f"{counted(len(complete), 'case')} written to {out}: {holding}{left_out}{warned}")
     fail_if(unread)
+
+
+def _lacks(parts_of: "Iterable[list[str]]") -> str:
+    """Return in how many cases each part is missing, in brackets; a case may lack several."""
+    counts = Counter(part for parts in parts_of for part in parts)
+    return f" ({', '.join(f'{part}: {count}' for part, count in counts.items())})" if counts else ""
 
 
 @cases_app.command()

@@ -72,8 +72,11 @@ def test_a_file_of_cases_may_be_a_json_list_and_a_broken_one_is_named_once(file:
 
 def test_an_import_writes_the_cases_and_says_how_many(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out.jsonl"
-    result = run("import", "medchain", medchain(tmp_path, a=GOOD, b=GOOD), "-o", out)
+    result = run(
+        "import", "medchain", medchain(tmp_path, a={**GOOD, "tags": {"department": ["Surgery"]}}, b=GOOD), "-o", out
+    )
     assert result.exit_code == 0 and "2 cases written" in result.stdout and "2 warnings" in result.stdout
+    assert ": 1 department, 0 pictures, with" in result.stdout
     assert [case.id for case in load_cases(out)] == ["a", "b"]
 
 
@@ -96,9 +99,10 @@ def test_incomplete_cases_are_left_out_where_parts_are_required_and_named(tmp_pa
     result = run("import", "medchain", source, "-o", out, "--require", ",".join(present))
     lacks = [case.id for case in kept if missing(case, tuple(present))]
     assert [case.id for case in load_cases(out)] == [case.id for case in kept if case.id not in lacks]
-    assert lacks == ["b"] and "left out: b: no " in result.stderr and "1 left out as incomplete" in result.stdout
+    assert lacks == ["b"] and "left out: b: no " in result.stderr and "1 left out as incomplete (" in result.stdout
+    assert all(f"{part}: 1" in result.stdout for part in missing(kept[1], tuple(present)))
     result = run("import", "medchain", source, "-o", out, "--require", "all")
-    assert result.exit_code == 2 and "nothing was written: no case" in result.stderr
+    assert result.exit_code == 2 and "nothing was written: no case" in result.stderr and "results: 2" in result.stderr
     result = run("import", "medchain", source, "-o", out, "--require", "taste")
     assert result.exit_code == 2 and "expected all, or some of history, results" in result.stderr
 
