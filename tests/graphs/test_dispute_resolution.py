@@ -291,6 +291,16 @@ def test_the_patient_who_is_asked_about_a_conflict_sees_its_own_first_words(monk
     assert result["dialogue"][0].text in words(asked) and "Did you have any fever?" in words(asked)
 
 
+@pytest.mark.parametrize("patient", ["saps", "medpmc"])
+def test_a_patient_who_was_greeted_answers_the_directors_question_and_does_not_open_again(
+    patient: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conflicting(monkeypatch, Conflict(point="smoking", ask="patient", question="您抽烟吗？"))
+    result = run(patient=patient)
+    (confirmed,) = result["collaboration"].confirmations
+    assert "不抽烟" in confirmed.reply and result["dialogue"][1].text not in confirmed.reply
+
+
 def test_a_question_that_stands_twice_is_asked_once_and_further_entries_than_allowed_lose_no_case() -> None:
     """As Qwen2.5 listed one question with five conflicts of the same facts."""
     asked = ["Since when?", "Since when?", "since When?", *(f"Since day {day}?" for day in range(9))]
