@@ -12,7 +12,7 @@ from nodes.reconstruction.plan import fill_plan
 from nodes.reconstruction.role_setting import roles_of
 from scoring.clini_eval import rules
 from scoring.clini_eval.points import LEAVES
-from scoring.clini_eval.rules import count_points, findings_of, is_urgent, questions_at_once
+from scoring.clini_eval.rules import count_points, findings_of, is_urgent, questions_at_once, read_interview
 from tests.scoring.clini_eval_dialogues import NOTE, interview
 
 # What depends on medicine or on tact, and so on a judge.
@@ -298,6 +298,12 @@ def test_of_a_silent_physician_no_number_is_above_zero_though_the_patient_recite
     said = data.draw(st.lists(st.sampled_from(MORE[language]), min_size=1, max_size=6))
     dialogue = talk(*((one, NOTE[language]) for one in said), note=NOTE[language], language=language)
     assert not any(count_points(dialogue).counted.values())
+
+
+def test_going_on_again_and_again_is_read_in_one_pass() -> None:
+    """The time doubled with each repetition."""
+    dialogue = talk(("继续说，" * 200 + "哪里疼？", "肚子。"), language="zh")
+    assert read_interview(dialogue).turns[0].questions
 
 
 @pytest.mark.parametrize(("language", "word", "most"), [("en", "then ", 40), ("zh", "再", 80)])
