@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from typer import Option
 
+from cases.grouping import grouped
 from cases.vocabulary import Language
 from llm import ModelSettings
 from scoring.aie.courses import by_length, utterance_languages
@@ -15,7 +16,7 @@ from scoring.aie.metrics import DISTINCT_BY_LENGTH, data_set_language, distinct_
 from scoring.aie.suite import suite
 from scoring.aie.transcripts import AieTranscript
 from scoring.metrics.correlation import spearman_over
-from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates
+from scoring.metrics.samples import PERCENT, Definition, Sample, Samples, case_means, case_of, estimates, of_epoch
 from scoring.metrics.statistics import Estimate
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.choices import (
@@ -78,14 +79,21 @@ _MIXED = (
 def coverage_and_diagnosis(parts: Mapping[str, Samples], doctors: Doctors) -> ExtraTable:
     """Correlate coverage with right diagnoses over cases, by doctor (section 2.10); epochs are averaged.
 
-    The choice of each dialogue is written too; None if it chose nothing.
+    The choice of each dialogue is written too; None if it chose nothing. A case that occurs again is a later epoch.
     """
     rows = []
     for doctor, samples in parts.items():
         one = spearman_over(*(case_means(samples[name]) for name in ("COVERAGE", "DIAGNOSIS")))
         rows.append([doctor, cell(one.rho), interval_cell(one.ci95), as_text(one.p, P_VALUE), str(one.n)])
     title = "Correlation of coverage and diagnosis over cases (Spearman)"
-    chosen = {doctor: {one.case: one.diagnosis for one in records} for doctor, records in doctors.items()}
+    chosen = {
+        doctor: {
+            of_epoch(case, epoch) if epoch else case: letter
+            for case, letters in grouped((one.case, one.diagnosis) for one in records).items()
+            for epoch, letter in enumerate(letters)
+        }
+        for doctor, records in doctors.items()
+    }
     return ExtraTable(title, ["doctor", "rho", "95 % interval", "p", "n"], rows, {"chosen": chosen})
 
 

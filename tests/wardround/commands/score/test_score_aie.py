@@ -75,6 +75,13 @@ def test_a_letter_that_was_asked_for_and_not_given_is_wrong_named_and_ends_the_c
     assert {*scores(out)["chosen"]["t"].values()} == {None}
 
 
+def test_a_case_that_occurs_again_in_a_file_keeps_the_letter_of_each_dialogue(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    again = [{**one, "diagnosis": letter} for letter in "BC" for one in ENGLISH[:1]]
+    run("aie", write(tmp_path / "t.json", again), "--json", out)
+    assert scores(out)["chosen"] == {"t": {"MedQA/1": "B", "MedQA/1/epoch1": "C"}}
+
+
 def test_each_round_asks_a_whole_dialogue_once_and_each_shorter_one_once(tmp_path: Path) -> None:
     turns = [turn("O", "Hello.", "I am tired."), turn("A-A-A", "Since when?", "A week."), turn("E", "Goodbye.")]
     played = [aie_data("Tired.", *turns, id=1), aie_data("Tired, too.", *turns[:2], id=2)]
