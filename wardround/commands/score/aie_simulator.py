@@ -13,6 +13,7 @@ from scoring.aie.transcripts import SimulatorTest, read_simulator_tests
 from scoring.metrics.correlation import spearman
 from scoring.metrics.samples import Definition
 from wardround.commands.exit_codes import refuse
+from wardround.commands.options import separated
 from wardround.commands.score.compared import cell, compared
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores
 from wardround.commands.score.simulator_tests import ByTurn, OutFolder, TestOptions, scores_of_tests
@@ -48,7 +49,10 @@ def aie_simulator(
     for file, records in zip(files, tests, strict=True):
         if not any(replies(records)):
             refuse(f"{file}: has no replies (prediction); to add them, run `wardround score simulator {file} -o FILE`")
-    human_tests = read_files(read_simulator_tests, [people])[0] if people else None
+    human_tests = None
+    if people:
+        left_out = separated(leave_out)
+        human_tests = [one for one in read_files(read_simulator_tests, [people])[0] if one.id not in left_out]
     tests_by_name = dict(zip(names_of(files), tests, strict=True))
     notes = [
         f"{name}: {len(missing)} questions have no reply (prediction) and are left out, such as {missing[0]}."
@@ -74,7 +78,8 @@ def _minus_people(
         both = asked_people & {reply.place for reply in replies(tests)}
         if both and tests != human_tests:
             ours, people = (score_simulator(each, mode, among=both) for each in (tests, human_tests))
-            found[simulator] = compared({name: values for name, values in ours.items() if values}, people)
+            scored = {name: values for name, values in ours.items() if values and people[name]}
+            found[simulator] = compared(scored, people)
     if found:
         header = next(iter(found.values())).header
         title = "Simulators minus people on the same questions, paired by patient"

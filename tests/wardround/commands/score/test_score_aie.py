@@ -398,6 +398,25 @@ def test_simulators_are_subtracted_from_people_on_the_questions_that_both_answer
     assert "minus people" not in run("aie-simulator", *files).stdout
 
 
+def test_peoples_own_file_is_held_against_nobody_also_where_patients_are_left_out_or_no_action_is_tracked(
+    tmp_path: Path,
+) -> None:
+    (one,), (by_people,) = (
+        json.loads(simulator(tmp_path, name, reply).read_text("utf-8"))
+        for name, reply in (("s.json", "线上咳嗽三天"), ("p.json", "咳嗽"))
+    )
+    del by_people["patient_test"]["0"]["A-A-A"]["state_prediction"]
+    file, people = (
+        write(tmp_path / name, [{**each, "id": number} for number in (1, 2)])
+        for name, each in (("s.json", one), ("p.json", by_people))
+    )
+    out = tmp_path / "out.json"
+    told = run("aie-simulator", file, people, "--people", people, "--leave-out", "2", "--json", out).stdout
+    differences = scores(out)["differences"]
+    assert {name: [*found] for name, found in differences.items()} == {"s": ["ACCURACY", "PASSIVE", "FOCUS", "AVG_LEN"]}
+    assert "s         │ LENGTH" in told and "p         │ LENGTH" not in told
+
+
 def test_paper_mode_says_that_its_chinese_words_and_keywords_find_nothing_in_english_replies(tmp_path: Path) -> None:
     files = [simulator(tmp_path, f"{n}.json", reply) for n, reply in enumerate(("Sorry, not online.", "线上咳嗽三天"))]
     assert "2 of 4 replies are not Chinese" in run("aie-simulator", *files, "--mode", "paper").stdout
