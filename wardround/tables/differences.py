@@ -88,11 +88,11 @@ def brief_tables(runs: Sequence[RecordedRun], differences: Table, margin: float 
     columns = [
         Column("score", "score", key=True),
         Column("difference_mean", "difference", form="+.4f"),
-        Column("percent", "in %", form=_PERCENT),
         *alike({"difference_low": "from", "difference_high": "to"}, "95 % interval", form="+.3f"),
         Column("difference_n", "cases"),
         *alike(_TESTS, form=P_VALUE),
         Column("needed", "needed"),
+        Column("percent", "in %", form=_PERCENT),
     ]
     for run in runs[1:]:
         rows = [row for row in differences.rows if row["run"] == run.name and row["score"] in titles.values()]

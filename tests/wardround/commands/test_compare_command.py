@@ -3,6 +3,8 @@
 import csv
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import wardround
 from tests.support.recorded_runs import call, graded, write_run
 from wardround.store.result import Result as CaseResult
@@ -25,6 +27,16 @@ def test_a_p_on_the_terminal_has_three_decimals_as_in_tables(tmp_path: Path) -> 
     )
     row = next(line for line in wardround("compare", one, two).stdout.splitlines() if "0.0000" in line)
     assert row.count(" 1.000 ") == 4 and " 1 " not in row
+
+
+def test_a_narrow_terminal_shows_the_corrected_p_beside_the_difference_and_its_percent_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    one, two = (write_run(tmp_path / name, [graded("a", grade)]) for name, grade in (("one", 1.0), ("two", 2.0)))
+    told = wardround("compare", one, two).stdout
+    first, further = told[told.index("two - one") :].split("(further columns)")
+    assert "(Holm)" in first and "in %" not in first and "+100.0" in further
 
 
 def test_no_p_is_written_as_zero(tmp_path: Path) -> None:
