@@ -70,9 +70,8 @@ def case_differences(one: Scores, other: Scores) -> list[float]:
 
 def gain_in_percent(one: Scores, other: Scores) -> float | None:
     """Return the mean difference in percent of the other run's mean on the same cases; None if that is not above 0."""
-    pairs = _case_means(one, other)
-    ours, theirs = (math.fsum(pair[side] for pair in pairs) for side in (0, 1))
-    return 100 * (ours / theirs - 1) if theirs > 0 else None
+    base = math.fsum(theirs for _, theirs in _case_means(one, other))
+    return 100 * math.fsum(case_differences(one, other)) / base if base > 0 else None
 
 
 def _case_means(one: Scores, other: Scores) -> list[tuple[float, float]]:

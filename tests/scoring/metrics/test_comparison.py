@@ -67,6 +67,7 @@ def test_a_gain_in_percent_is_over_the_mean_of_the_same_cases_and_there_is_none_
     other = {"a": [1.0, 3.0], "b": [4.0], "only": [100.0]}
     found = paired_difference({"a": [4.0], "b": [5.0]}, other)
     assert (found.difference.mean, found.percent) == (1.5, pytest.approx(50))
+    assert paired_difference({"a": [0.7, 0.1]}, {"a": [0.4]}).percent == 0, "as there is no difference"
     assert paired_difference({"a": [1.0]}, {"a": [0.0]}).percent is None
     assert paired_difference({}, other).percent is None
 
