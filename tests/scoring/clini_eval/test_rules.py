@@ -123,6 +123,7 @@ def test_who_declines_to_ask_has_not_asked(words: str, language: str, asks: bool
         ("cardinal_symptom_characteristics", "en", "Whereabouts is it?"),
         ("cardinal_symptom_characteristics", "zh", "有什么能让它轻一点，或者更重？"),
         ("family_history", "zh", "家里有人有过这种情况吗：中风？"),
+        ("family_history", "zh", "家里有没有人看过精神科？"),
     ],
 )
 def test_a_subject_counts_as_asked_for_in_everyday_words(leaf: str, language: Language, words: str) -> None:
