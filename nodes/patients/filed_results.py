@@ -91,12 +91,14 @@ def _is_called(test: NamedTest, picture: str) -> bool:
 def told_once(filed: Mapping[str, Filed]) -> list[str]:
     """Return the names under which to tell results: those with a sentence or picture that none before them has.
 
-    Of names without results, it is the first for each test and part.
+    The same sentence on two pictures or samples ("Normal.") says something of each; a finding by hand may be filed
+    under several parts. Of names without results, it is the first for each test and part.
     """
     names, said = [], set[object]()
     for name, results in filed.items():
         tests = tuple((test.item, test.spellings or frozenset(regions_of(name))) for test in named_tests(name))
-        lines = {line for text in results.texts for line in sentences(text)}
+        done = frozenset(test.item for test in named_tests(name) if test.item not in PHYSICAL_ITEMS.names)
+        lines = {(done, line) for text in results.texts for line in sentences(text)}
         found: set[object] = {*lines, *(picture.file for picture in results.pictures)} or {tests or name}
         names += [] if found <= said else [name]
         said |= found

@@ -231,6 +231,11 @@ def test_what_was_told_under_the_names_before_is_not_told_under_another() -> Non
     ]
 
 
+def test_what_one_picture_shows_is_told_although_another_shows_the_same() -> None:
+    record = ExaminationRecord(auxiliary={"X-ray": "The lungs are clear. Normal.", "CT": "Normal."})
+    assert told_once({name: look_up(record, name, "", False) for name in ("X-ray", "CT", "CT scan")}) == ["X-ray", "CT"]
+
+
 @pytest.mark.parametrize(
     ("item", "report", "other", "own"),
     [
