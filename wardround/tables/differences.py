@@ -141,10 +141,11 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     notes = [
         "Differences are paired over the cases that both runs scored; an average is the mean of the columns' mean "
         f"differences. Intervals: {'; '.join([*used, 'none where all differences are equal'])}; each is for its "
-        "difference alone, not corrected. in %: the difference in percent of the first run's mean over these cases.",
+        "difference alone, not corrected.",
         "p: paired permutation test of the mean difference. Holm's correction and the false discovery rate (FDR) cover "
         "the columns of all runs together; averages are corrected separately.",
         "needed: cases needed to detect a difference of this size with 80 % power (two-sided test at 5 %).",
+        "in %: the difference in percent of the first run's mean over these cases; none where that is 0.",
     ]
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))

@@ -37,6 +37,7 @@ def test_a_narrow_terminal_shows_the_corrected_p_beside_the_difference_and_its_p
     told = wardround("compare", one, two).stdout
     first, further = told[told.index("two - one") :].split("(further columns)")
     assert "(Holm)" in first and "in %" not in first and "+100.0" in further
+    assert "\nin %: the difference in percent of the first run's mean" in told
 
 
 def test_no_p_is_written_as_zero(tmp_path: Path) -> None:
