@@ -103,7 +103,7 @@ async def use_coroutines(case: wr.Case, model: BaseChatModel, folder: Path) -> l
     """Await what is a coroutine."""
     state = await wr.clinical_workflow.ainvoke({"case": case}, context={"models": {"patient": model}})
     (await wr.ascore(case, state)).unscored.get("diagnosis", "")
-    results, _ = await wr.rescore(folder, {"diagnosis_judge": model})
+    results, _ = await wr.rescore(folder, {"diagnosis_judge": model}, cases=folder / "corrected.jsonl")
     return [result.case_id for result in results]
 
 

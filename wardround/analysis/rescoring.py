@@ -25,7 +25,8 @@ from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, judging_roles, suites_of
 from wardround.config.preflight import check_servers
 from wardround.run.tasks import TASKS
-from wardround.store.recorded_run import RecordedRun, find_run
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.rekeyed import RekeyedRun, run_to_score
 from wardround.store.result import Result
 
 _AT_ONCE = 8
@@ -93,7 +94,10 @@ async def context_for(run: RecordedRun, models: Mapping[str, str]) -> Context:
 
 
 async def rescore(
-    path: str | Path, models: Mapping[str, Any] | None = None, suite: str | None = None
+    path: str | Path,
+    models: Mapping[str, Any] | None = None,
+    suite: str | None = None,
+    cases: str | Path | None = None,
 ) -> tuple[list[Result], dict[str, Any]]:
     """Judge the answers of a run again: ``await wr.rescore(RUN)``, or ``asyncio.run(wr.rescore(RUN))`` in a script.
 
@@ -102,15 +106,22 @@ async def rescore(
         models: the judges' models (``claim_extractor``, ``claim_judge``, ``diagnosis_judge``, or ``default``), as specs
             or LangChain chat models; judges without one are offline rules, whoever judged the run.
         suite: a suite other than the run's own, such as ``aie`` for a consultation that was scored by MVME.
+        cases: a file of the run's cases with corrected answer keys, by which to score; the summary then has ``keys``.
 
     Returns:
         The results with their new scores and who judged them, and their summary.
 
     Raises:
-        ConfigurationError: no run, its cases have changed, or the suite does not fit.
+        ConfigurationError: no run, its cases have changed, or the suite or ``cases`` do not fit.
         InputError: the case file cannot be read, or a model cannot be used.
     """
-    run = find_run(Path(path))
+    return await score_again(run_to_score(Path(path), cases), models, suite)
+
+
+async def score_again(
+    run: RecordedRun, models: Mapping[str, Any] | None, suite: str | None
+) -> tuple[list[Result], dict[str, Any]]:
+    """Judge the answers of an opened run; see :func:`rescore`."""
     name = suite or run.experiment.scored_by
     if name not in (fitting := suites_of(run.experiment.graph)):
         graph = run.experiment.graph
@@ -122,7 +133,7 @@ async def rescore(
             raise ConfigurationError(f"models.{role}: only judges are asked again: {', '.join(judges)}")
     semaphore = asyncio.Semaphore(_AT_ONCE)
 
-    async def score_again(result: Result) -> Result:
+    async def judged_again(result: Result) -> Result:
         item = run.experiment.to_score(run.item_of(*result.key))
         if not result.scored:
             missing = new_suite.without_reference(item) if isinstance(item, Case) else {}
@@ -137,5 +148,6 @@ async def rescore(
         return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored), **judged_by})
 
     with run.in_its_words():
-        judged = list(await asyncio.gather(*(score_again(result) for result in run.each_answered())))
-    return judged, summarise_results(judged, new_suite)
+        judged = list(await asyncio.gather(*(judged_again(result) for result in run.each_answered())))
+    keys = {"keys": run.keys_told} if isinstance(run, RekeyedRun) else {}
+    return judged, summarise_results(judged, new_suite) | keys

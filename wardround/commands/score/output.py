@@ -82,6 +82,8 @@ class Scores:
     how: Mapping[str, str] = field(default_factory=dict)
     # groups of cases: the level of each factor, "n", "metrics", and what else is to be written
     groups: Sequence[Mapping[str, Any]] = ()
+    # by which keys a run was scored, if not by its own: their file, and the ids of the cases whose keys have changed
+    keys: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)  # settings of calls that the judges were given
     spent: Spent = field(default_factory=Spent)  # what the models that were asked used
     write: Callable[[], None] = lambda: None  # writes the files besides --json; called when the scores were printed
@@ -147,10 +149,11 @@ def content_of(scores: Scores) -> dict[str, Any]:
     The choices besides the mode that the metrics depend on stand beside it. With several files there is also ``files``,
     with the metrics of each (and ``files_failed_as_wrong`` of the runs with failed cases); with groups,
     ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
-    ``share``; if judges were given settings of their own, ``settings``; if models were asked, the ``spent`` calls,
-    tokens and US dollars (None if no server told them or a price is unknown); and the ``numbers`` of further tables:
-    ``differences`` to other transcripts or to people, ``correlations`` with people, ``chosen`` options, and of a run
-    with failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
+    ``share``; of a run that was scored by the ``keys`` of another file, this ``file`` and the ids of the cases whose
+    keys have ``changed`` (None if not known); if judges were given settings of their own, ``settings``; if models were
+    asked, the ``spent`` calls, tokens and US dollars (None if no server told them or a price is unknown); and the
+    ``numbers`` of further tables: ``differences`` to other transcripts or to people, ``correlations`` with people,
+    ``chosen`` options, and of a run with failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
@@ -162,6 +165,8 @@ def content_of(scores: Scores) -> dict[str, Any]:
         content["groups"] = [{**group, "metrics": _written(group["metrics"])} for group in scores.groups]
     if answered := _written(scores.answered):
         content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
+    if scores.keys:
+        content["keys"] = dict(scores.keys)
     if scores.settings:
         content["settings"] = dict(scores.settings)
     if scores.spent.calls:

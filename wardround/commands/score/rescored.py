@@ -14,13 +14,14 @@ from scoring.metrics.samples import Definition, over_cases
 from scoring.metrics.statistics import Estimate
 from scoring.suite import SUITES, Suite
 from wardround.analysis.notes import average_notes, roles_by_rule, said_by_rules
-from wardround.analysis.rescoring import rescore
+from wardround.analysis.rescoring import score_again
 from wardround.commands.score.compared import cell
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
 from wardround.config.command_line import parse_models
 from wardround.config.experiment import judging_roles
 from wardround.run.own_loop import run_alone
-from wardround.store.recorded_run import find_run
+from wardround.store.recorded_run import RecordedRun
+from wardround.store.rekeyed import RekeyedRun, run_to_score
 from wardround.store.result import Result
 
 _CASES = ("entered", "still_right", "unscored")  # unscored ones go on to the next stage
@@ -42,8 +43,15 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
                 "may be repeated.",
             ),
         ] = None,
+        cases: Annotated[
+            Path | None,
+            Option(
+                metavar="FILE",
+                help="Score by the corrected answer keys of this file, which holds the cases of the run.",
+            ),
+        ] = None,
     ) -> Scores:
-        found = scores_of_run(run, suite.name, mode, parse_models(models or []))
+        found = scores_of_run(run, suite.name, mode, parse_models(models or []), cases)
         note = ["Both modes are the same for this suite."] if mode == "paper" else []
         return replace(found, notes=[*found.notes, *note])
 
@@ -52,14 +60,19 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
     return score
 
 
-def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, str] | None = None) -> Scores:
+def scores_of_run(
+    path: Path, suite: str, mode: Definition, models: Mapping[str, str] | None = None, cases: Path | None = None
+) -> Scores:
     """Score a run's recorded answers by a suite, with error propagation if the suite's columns are stages.
 
+    With ``cases``, it is scored by the keys of this file of its cases.
+
     Raises:
-        ConfigurationError: no run, its cases have changed, or the suite does not fit.
+        ConfigurationError: no run, its cases have changed, or the suite or ``cases`` do not fit.
         ModelSpecError: a judge's model cannot be used.
     """
-    results, summary = run_alone(rescore, run, models or {}, suite)
+    run = run_to_score(path, cases)
+    results, summary = run_alone(score_again, run, models or {}, suite)
     metrics = {
         name: Estimate.model_validate(
             {**score, "interval": summary["intervals"][name], "narrow": name in summary["narrow"]}
@@ -82,6 +95,8 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         for reason, count in reasons.items()
     ]
     notes += average_notes(SUITES[suite], [{name: each.n for name, each in metrics.items()}])
+    if isinstance(run, RekeyedRun):
+        notes.insert(0, run.note)
     if failed := summary["failed"]:
         notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
     judges = {role: summary["models"][role] for role in judging_roles() if role in summary["models"]}
@@ -90,8 +105,8 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
     for role in models or {}:
         if role != "default" and role.rpartition(".")[2] not in judges:
             notes.append(f"--models {role}: asked nothing. Asked: {', '.join(judges) or 'no judge'}.")
-    cases = len({result.case_id for result in results})
-    more = [f"{len(results)} results over all epochs"] if len(results) != cases else []
+    n = len({result.case_id for result in results})
+    more = [f"{len(results)} results over all epochs"] if len(results) != n else []
     unjudged = [
         f"{result.case_id}: {reason}"
         for result in results
@@ -99,12 +114,13 @@ def scores_of_run(run: Path, suite: str, mode: Definition, models: Mapping[str, 
         if reason.startswith(JUDGE_FAILED)
     ]
     notes += [f"The first failure of a judge: case {one}" for one in unjudged[:1]]
-    return Scores(suite, mode, cases, metrics, tables, notes, failed=bool(unjudged), more=more)
+    return Scores(
+        suite, mode, n, metrics, tables, notes, failed=bool(unjudged), more=more, keys=summary.get("keys", {})
+    )
 
 
-def _claim_precision(path: Path, results: Sequence[Result]) -> Estimate | None:
+def _claim_precision(run: RecordedRun, results: Sequence[Result]) -> Estimate | None:
     """Return the share of claims in imaging reports that the references support; None if there were no reports."""
-    run = find_run(path)
     found: list[tuple[str, float | None]] = []
     for result in results:
         if isinstance(result.answers, Answers):
