@@ -178,6 +178,12 @@ class AnswerKey(Strict):
             raise ValueError(f"inferred: not part of an answer key: {', '.join(sorted(unknown))}")
         return self
 
+    def with_renamed(self, pictures: Iterable[tuple[str, str]]) -> "AnswerKey":
+        """Return the key with the reports of pictures that lie elsewhere now, given each one's old and new path."""
+        places = {Path(old).name: new for old, new in pictures if old != new}
+        reports = {places.get(Path(file).name, file): report for file, report in self.picture_reports.items()}
+        return self.model_copy(update={"picture_reports": reports}) if reports != self.picture_reports else self
+
     @property
     def stated(self) -> "AnswerKey":
         """The key without the parts that an importer inferred."""

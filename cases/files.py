@@ -172,7 +172,9 @@ def _with_pictures(case: Case, target: Path) -> Case:
                 picture = _copied(picture, folder / f"{target.stem}_pictures")
             image = image.model_copy(update={"file": picture.relative_to(folder).as_posix()})
         images.append(image)
-    return case.model_copy(update={"examinations": case.examinations.model_copy(update={"images": images})})
+    key = case.key.with_renamed((was.file, now.file) for was, now in zip(case.examinations.images, images, strict=True))
+    examinations = case.examinations.model_copy(update={"images": images})
+    return case.model_copy(update={"examinations": examinations, "key": key})
 
 
 def _copied(picture: Path, folder: Path) -> Path:

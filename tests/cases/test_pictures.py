@@ -194,6 +194,18 @@ def test_saved_elsewhere_cases_take_their_own_pictures_along_and_no_other_file(f
     assert load_cases(folder / "again.jsonl")[0].examinations.images[0].file == "images/ct.png"
 
 
+def test_a_picture_that_is_taken_along_keeps_its_own_report(folder: Path) -> None:
+    """Its copy has another name, by which Med-PMC's judges and recalls look for the report."""
+    case = pictured("images/ct.png", folder)
+    key = case.key.model_copy(update={"picture_reports": {"images/ct.png": "Its own."}})
+    for file in (folder / "again.jsonl", folder.parent / "elsewhere" / "some.jsonl"):
+        save_cases([case.model_copy(update={"key": key})], file)
+        [saved] = load_cases(file)
+        [image] = saved.examinations.images
+        assert saved.key.picture_reports == {image.file: "Its own."}
+        assert saved.report_of(image.item, image.file) == "Its own."
+
+
 def test_a_picture_with_the_longest_name_is_taken_along_and_never_through_a_link(folder: Path) -> None:
     name = f"{'x' * 251}.png"
     (folder / "images" / "ct.png").rename(folder / name)
