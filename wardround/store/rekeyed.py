@@ -77,11 +77,8 @@ def run_to_score(path: Path, cases: str | Path | None = None) -> RecordedRun:
     changed = None
     if own:
         _refuse_other_records(run, own, rekeyed, str(cases))
+        rekeyed = {name: _with_key_of(case, own[name]) for name, case in rekeyed.items()}
         changed = [name for name, case in rekeyed.items() if _reference(case) != _reference(own[name])]
-        rekeyed = {
-            name: own[name].model_copy(update={"key": case.key, "provenance": case.provenance})
-            for name, case in rekeyed.items()
-        }
     return RekeyedRun(run.name, run.path, run.manifest, run.experiment, str(cases), rekeyed, changed, unknown)
 
 
@@ -116,6 +113,13 @@ def _played(case: Case, shown: set[str]) -> dict[str, Any]:
         for image in case.examinations.images
     ]
     return {".".join(place): value for place, value in leaves(record)}
+
+
+def _with_key_of(other: Case, case: Case) -> Case:
+    """Return a case with the reference of another one of the same record, whose pictures may have other names."""
+    pairs = zip(other.examinations.images, case.examinations.images, strict=True)
+    key = other.key.with_renamed((theirs.file, own.file) for theirs, own in pairs)
+    return case.model_copy(update={"key": key, "provenance": other.provenance})
 
 
 def _reference(case: Case) -> tuple[Any, ...]:

@@ -164,6 +164,19 @@ async def test_provenance_may_differ_and_the_sources_own_words_are_scored_by_as_
     assert (before[1].scores["Diagnosis"], after[1].scores["Diagnosis"]) == (0, 100)
 
 
+async def test_a_pictures_own_report_is_no_other_key_where_the_picture_was_copied(tmp_path: Path) -> None:
+    (picture,) = SECOND.examinations.images
+    case = rekeyed(SECOND, picture_reports={picture.file: "A fractured rib."})
+    (tmp_path / "elsewhere").mkdir()
+    save_cases([case], tmp_path / "cases.jsonl")
+    data = {"cases": str(tmp_path / "cases.jsonl")}
+    run = write_run(tmp_path / "run", [talked(case)], graph="consultation", suite="medpmc", data=data)
+    for report, changed in (("A fractured rib.", []), ("No fracture.", [case.id])):
+        mended = rekeyed(case, picture_reports={picture.file: report})
+        _, summary = await rescore(run, cases=saved(tmp_path / "elsewhere", mended))
+        assert summary["keys"]["changed"] == changed
+
+
 async def test_a_result_of_no_case_of_the_run_is_refused_as_it_is_without_another_file(tmp_path: Path) -> None:
     data = {"case_ids": [FIRST.id]}
     run = write_run(tmp_path / "run", [*map(told_right, (FIRST, OTHER))], graph="clinical_workflow", data=data)
