@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from cases import Case, load_cases, save_cases
+from cases import AnswerKey, Case, load_cases, save_cases
+from nodes.context import Context
+from nodes.workflow.admission import reference_of
 from scoring.medchain.answers import Answers
 from tests.support.commands import wardround
 from tests.support.fake_server import FakeServer
@@ -15,6 +17,7 @@ from tests.support.recorded_runs import graded, write_run
 from wardround.analysis.rescoring import rescore
 from wardround.commands.score.from_python import score_transcripts
 from wardround.config.experiment import ConfigurationError
+from wardround.store.rekeyed import _WITHOUT_SEQUENCE
 from wardround.store.result import Result
 
 CASES = [case for case in load_cases(split="test") if case.key.imaging_reports and case.language == "en"][:3]
@@ -228,3 +231,10 @@ def test_a_reconstruction_has_no_key_to_be_scored_by(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [graded(FIRST.id)], graph="reconstruction", data={"case_ids": [FIRST.id]})
     with pytest.raises(ConfigurationError, match="from whole notes, which no answer key scores"):
         score_transcripts("gates", run, cases=saved(tmp_path, FIRST))
+
+
+@pytest.mark.parametrize("part", [part for part, value in FIRST.key if value])
+def test_of_a_key_those_parts_are_compared_of_which_stages_are_told_without_a_sequence(part: str) -> None:
+    emptied = {part: AnswerKey.model_fields[part].get_default(call_default_factory=True)}
+    is_told = reference_of(rekeyed(FIRST, **emptied), Context()) != reference_of(FIRST, Context())
+    assert is_told == (part in _WITHOUT_SEQUENCE)
