@@ -153,11 +153,22 @@ def test_a_measure_is_the_same_by_its_abbreviation(one: str, other: str) -> None
         ("His father has asthma.", "Asthma in the father.", True),
         ("His brother has severe asthma.", "One sibling has severe asthma.", True),
         ("母亲患乳腺癌。", "家里有人患乳腺癌。", True),
+        ("His father had colon cancer.", "Paternal history of colon cancer.", True),
+        ("His father had colon cancer.", "A first-degree relative had colon cancer.", True),
+        ("Her grandmother had breast cancer.", "Grandma had breast cancer.", True),
+        ("父亲有高血压。", "父有高血压。", True),
+        ("舅舅有高血压。", "伯父有高血压。", True),
+        ("The patient and his brother had diarrhea.", "The patient had diarrhea.", True),
     ],
 )
 def test_what_a_relative_has_is_not_the_patients(claim: str, report: str, stated: bool) -> None:
     assert (stated_share(report, claim) > 0.5) == stated
     assert stated or entailed([claim], report) == [False]
+
+
+def test_that_no_relative_has_an_illness_is_stated_beside_what_one_had() -> None:
+    none = "No relative has had stomach cancer."
+    assert stated_share(f"His father had a stomach operation for bleeding. {none}", none) == 1.0
 
 
 @pytest.mark.parametrize(
