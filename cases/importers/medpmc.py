@@ -170,9 +170,9 @@ def _sort(findings: Findings, text: str) -> None:
 
 
 def _region(seen: str) -> str:
-    """Return the physical item of most parts of an observation; empty if no rule knows any, or for vital signs."""
+    """Return the physical item of most parts of an observation; empty if no rule knows any."""
     if _WRITTEN["vital"].match(seen):
-        return ""
+        return lexicon.GENERAL
     found = Counter(item for part in seen.split(",") if (item := lexicon.physical_item(part)))
     return max(found, key=found.__getitem__, default="")
 

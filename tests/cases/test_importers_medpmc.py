@@ -124,6 +124,18 @@ def test_vital_signs_by_their_initials_are_found_by_their_names(tmp_path: Path, 
     assert look_up(case.examinations, order, "", False).texts == (vital,)
 
 
+@pytest.mark.parametrize(
+    ("before", "vital"),
+    [("Abdominal examination: soft. ", "T: 36.2°C, P: 76 beats/min."), ("", "Physical examination: T36.2°C, R20/min.")],
+)
+def test_vital_signs_are_of_the_general_examination_wherever_they_stand(
+    tmp_path: Path, before: str, vital: str
+) -> None:
+    [case] = imported(tmp_path, written(f"{before}{vital} CT: normal.", {}, **{"Physical Condition": ""})).cases
+    assert case.examinations.physical["General Examination"] == vital
+    assert "Chest Examination" not in case.examinations.physical
+
+
 def test_habits_and_the_familys_illnesses_are_parted_from_the_past(tmp_path: Path) -> None:
     past = "Smoked 40 cigarettes a day. Type 2 diabetes. Sister has breast cancer. Denies drug allergies. None"
     [case] = imported(tmp_path, written("CT: normal.", {}, **{"Past Medical History": past})).cases
