@@ -24,8 +24,11 @@ from cases.vocabulary import (
 # Follows the name of a picture whose findings are reported ("Angiography shows"); "reduced bone density" is no name.
 _SHOWS = re.compile(r"[^,.;，。；]{0,200}?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
 _BEGINNING = re.compile(r"(?<![a-z0-9])[\x00-\x7f]|[^\x00-\x7f]")  # where `spelled` lets a name begin
-# Vital signs by their letters: T 36.8, P 80.
-_BY_LETTERS = re.compile(r"(?<![A-Za-z])(?:T[:： ]*(?:3[4-9]|4[0-2])|(?:P|HR|R|RR)[:： ]*\d{2})(?!\d{2})")
+# Vital signs by their letters (T 36.8, P 80, BP120/80), or as a whole (stable).
+_VITAL_SIGNS = re.compile(
+    r"(?<![A-Za-z])(?:T[:： ]*(?:3[4-9]|4[0-2]|9[5-9]|10[0-6])|(?:(?:HR|PR?|RR?)[:： ]*|B[Pp])\d{2})(?!\d{2})"
+    r"|(?i:\bvital(?:s| signs)\b|生命体征)(?!.*\d)|(?i:\ba?febrile\b)"
+)
 # Items under which many tests are filed: a test not named in the report was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
 _TOO_GENERAL = ("general", "general condition", "general appearance")  # spellings that name no test in free text
@@ -110,8 +113,8 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
     """Return the sentences of its item's report that are about a test.
 
     A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed under the
-    item, or the report names another of its kind. Of the general examination, a line with pulse and temperature by
-    their letters (P 80) may be about it. An item's name alone ("an X-ray", "the chest") excludes the tests that are
+    item, or the report names another of its kind. Of the general examination, a line with vital signs by their letters
+    (P 80) or as a whole may be about it. An item's name alone ("an X-ray", "the chest") excludes the tests that are
     `apart`.
     """
     own = [line for line in report if _tells_of(test, line)]
@@ -121,7 +124,7 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
         others = (name for name in named_tests(" ".join(report)) if name.item == test.item and name.spellings)
         return own if any(not {*name.spellings} & {*test.spellings} for name in others) else [*report]
     if test.item == GENERAL and not own:
-        return [line for line in report if _BY_LETTERS.search(line)]
+        return [line for line in report if _VITAL_SIGNS.search(line)]
     return own or ([] if test.apart or test.item in COLLECTIVE else _without_apart(report, passages=False))
 
 

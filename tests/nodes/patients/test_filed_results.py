@@ -211,6 +211,12 @@ def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
         ("Temperature 36.6 °C, pulse 70/min. Dry lips.", "pulse", ("Temperature 36.6 °C, pulse 70/min.",)),
         ("T 36.6 P 70 R 18. Dry lips.", "vital signs", ("T 36.6 P 70 R 18.",)),
         ("T36.6℃，P70次/分。神志清楚。", "体温", ("T36.6℃，P70次/分。",)),
+        ("BP120/80mmHg。神志清楚。", "血压", ("BP120/80mmHg。",)),
+        ("生命体征平稳。神志清楚。", "体温", ("生命体征平稳。",)),
+        ("T 98.6 F. Dry lips.", "temperature", ("T 98.6 F.",)),
+        ("Temp 38.1. Dry lips.", "temperature", ("Temp 38.1.",)),
+        ("Afebrile. Dry lips.", "temperature", ("Afebrile.",)),
+        ("SO2: 80%. Dry lips.", "oxygen saturation", ("SO2: 80%.",)),
     ],
 )
 def test_a_vital_sign_is_told_where_it_was_taken_and_nothing_else_in_its_place(
