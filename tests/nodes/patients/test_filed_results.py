@@ -254,6 +254,7 @@ def test_what_one_picture_shows_is_told_although_another_shows_the_same() -> Non
         ),
         ("MRI", "MRI scan of the knee: the meniscus is torn.", "an MRI of the brain", "knee"),
         ("X-ray", "X光片显示左胫骨远端骨折。", "拍个腹部X光片", "腿"),
+        ("Ultrasound", "TTE: EF 35 %, the veins of the liver are wide.", "an ultrasound of the leg", "heart"),
     ],
 )
 def test_a_picture_is_of_the_part_that_it_names_and_not_of_all_that_its_kind_may_show(
