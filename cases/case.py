@@ -180,8 +180,12 @@ class AnswerKey(Strict):
 
     def with_renamed(self, pictures: Iterable[tuple[str, str]]) -> "AnswerKey":
         """Return the key with the reports of pictures that lie elsewhere now, given each one's old and new path."""
-        places = {Path(old).name: new for old, new in pictures if old != new}
-        reports = {places.get(Path(file).name, file): report for file, report in self.picture_reports.items()}
+        moved = {old: new for old, new in pictures if old != new}
+        places = {Path(old).name: new for old, new in moved.items()} | moved
+        reports = {
+            places.get(file) or places.get(Path(file).name, file): report
+            for file, report in self.picture_reports.items()
+        }
         return self.model_copy(update={"picture_reports": reports}) if reports != self.picture_reports else self
 
     @property
@@ -239,6 +243,7 @@ class Case(Strict):
 
     def report_of(self, item: str, file: str) -> str:
         """Return a picture's report, else its class's report, else the class's result; empty if there is none."""
-        own = {Path(name).name: report for name, report in self.key.picture_reports.items()}
+        reports = self.key.picture_reports
+        own = {Path(name).name: report for name, report in reports.items()} | reports
         of_class = {**self.examinations.results, **self.key.imaging_reports}
-        return own.get(Path(file).name) or of_class.get(item, "")
+        return own.get(file) or own.get(Path(file).name) or of_class.get(item, "")

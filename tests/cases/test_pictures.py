@@ -206,6 +206,20 @@ def test_a_picture_that_is_taken_along_keeps_its_own_report(folder: Path) -> Non
         assert saved.report_of(image.item, image.file) == "Its own."
 
 
+def test_pictures_of_one_name_in_two_folders_keep_their_reports(folder: Path) -> None:
+    (folder / "later").mkdir()
+    Raster.new("L", (4, 4)).save(folder / "later" / "ct.png")
+    images = [Image(file=file, item="CT") for file in ("images/ct.png", "later/ct.png")]
+    case = pictured("images/ct.png", folder)
+    record = case.examinations.model_copy(update={"images": images})
+    key = case.key.model_copy(update={"picture_reports": {"images/ct.png": "Clear.", "later/ct.png": "A mass."}})
+    case = case.model_copy(update={"examinations": record, "key": key})
+    elsewhere = folder.parent / "elsewhere" / "some.jsonl"
+    save_cases([case], elsewhere)
+    for each in (case, *load_cases(elsewhere)):
+        assert [each.report_of("CT", image.file) for image in each.examinations.images] == ["Clear.", "A mass."]
+
+
 def test_a_picture_with_the_longest_name_is_taken_along_and_never_through_a_link(folder: Path) -> None:
     name = f"{'x' * 251}.png"
     (folder / "images" / "ct.png").rename(folder / name)
