@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from cases.text.ordered_tests import denied
+from cases.text.ordered_tests import denied, ordered_tests
 from cases.vocabulary import patterns
 
 _RUN_FIRST = re.compile(r"(?:^|\||\n)\[\^[^\]]+\]\*")  # a run of any length that an alternative begins with
@@ -17,3 +17,28 @@ def test_what_is_not_to_be_done_is_its_whole_clause() -> None:
     words = "先量个体温，拍片子这次先放一放，胃镜以前做过吗？查个血"
     folded = "先量个体温,拍片子这次先放一放,胃镜以前做过吗?查个血"
     assert [folded[start:end] for start, end in denied(words)] == ["拍片子这次先放一放", "胃镜以前做过吗?"]
+
+
+@pytest.mark.parametrize(
+    ("words", "ordered"),
+    [
+        ("Please do everything but the ECG.", []),
+        ("Run all the usual tests except for the CT.", []),
+        ("Apart from the ECG, do everything.", []),
+        ("A CBC, and everything other than a CT.", ["cbc"]),
+        ("除了血液学检查，其他都做。", []),
+        ("除心电图以外的检查都做。", []),
+        ("全套检查都做，除了CT。", []),
+        ("查血常规，除了CT，别的都查一下。", ["血常规"]),
+        ("Nothing but the ECG, please.", ["ecg"]),
+        ("Everything looks fine, but an ECG would help.", ["ecg"]),
+        ("Apart from the ECG, let's get a CT.", ["ecg", "ct"]),
+        ("除了心电图，还要做CT。", ["心电图", "ct"]),
+        ("除了CT，其他的都不用做。", ["ct"]),
+        ("Everything but the ECG can wait.", ["ecg"]),
+        ("Cancel all tests except the ECG.", ["ecg"]),
+    ],
+)
+def test_what_is_named_to_be_left_out_of_everything_is_not_ordered(words: str, ordered: list[str]) -> None:
+    """Its result was handed over."""
+    assert [test.spelling for *_, test in ordered_tests(words)] == ordered
