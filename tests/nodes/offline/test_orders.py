@@ -569,3 +569,28 @@ def test_what_a_test_has_shown_is_told_and_not_ordered(words: str) -> None:
 )
 def test_beside_what_a_test_has_shown_another_is_ordered(words: str, ordered: set[str]) -> None:
     assert {test.item for *_, test in heard_tests(words)} == ordered
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "opened"),
+    [
+        ("Please check the calcium.", "en", ["Serum calcium is 2.4 mmol/L."]),
+        ("Electrolytes, please.", "en", ["Serum calcium is 2.4 mmol/L."]),
+        ("Get VGCC antibodies.", "en", ["Voltage-gated calcium channel antibodies: raised."]),
+        ("查个血钙。", "zh", ["血钙2.4mmol/L。"]),
+        ("查钙通道抗体。", "zh", ["电压门控钙通道抗体阳性。"]),
+        ("An HIV test, please.", "en", ["HIV antibody negative."]),
+    ],
+)
+def test_an_order_of_a_substance_opens_no_antibody_against_its_channel(
+    words: str, language: Language, opened: list[str]
+) -> None:
+    results = [
+        "Voltage-gated calcium channel antibodies: raised.",
+        "Serum calcium is 2.4 mmol/L.",
+        "HIV antibody negative.",
+        "电压门控钙通道抗体阳性。",
+        "血钙2.4mmol/L。",
+    ]
+    facts = [RecordSentence("Blood Test", line) for line in results if language_of(line) == language]
+    assert [fact.text for fact in open_results(facts, words, language)] == opened
