@@ -53,6 +53,7 @@ class Formats:
     cases: int  # number of cases in the run
     unwritten: int  # number of these in neither score, as the writer of their options failed
     missing: list[str]  # what failed or cannot be asked, and why, one sentence each
+    chosen: dict[str, dict[str, str | None]]  # by the run and the case, the option chosen from its record, if any was
 
 
 async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
@@ -101,7 +102,8 @@ async def compare_formats(path: Path, models: Mapping[str, str]) -> Formats:
         name: [*given[name], *(Sample(case, 0.0) for case in failed if case in questions)]
         for name, failed in wrong.items()
     }
-    return Formats(samples, given, len(asked), len(unwritten), missing)
+    chosen_by_case = {case: answered.letters.get(case) for case in questions}
+    return Formats(samples, given, len(asked), len(unwritten), missing, {run.name: chosen_by_case})
 
 
 def whole_record(case: Case) -> str:

@@ -191,8 +191,25 @@ def aie(
         tables = [*(each for bound in as_wrong.values() for each in as_wrong_table(bound)), *tables]
         drawn, as_wrong = drawn[len(papers) :], {}
     n, more = counts([one.case for one in dialogues])
+    chosen = {
+        name: {case: answers[name].chosen.get(case) for case in dict.fromkeys(case_of(one.case) for one in records)}
+        for name, records in (by_doctor if answering else {}).items()
+    }
     return Scores(
-        "aie", mode, n, metrics, tables, notes, failed, answered, drawn, files, as_wrong, more=more, write=write
+        "aie",
+        mode,
+        n,
+        metrics,
+        tables,
+        notes,
+        failed,
+        answered,
+        drawn,
+        files,
+        as_wrong,
+        more=more,
+        write=write,
+        mcq_chosen=chosen,
     )
 
 

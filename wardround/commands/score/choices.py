@@ -132,6 +132,7 @@ class FromRecords:
     samples: list[Sample] = field(default_factory=list)  # in percent; a failure counts as wrong
     answered: list[Sample] = field(default_factory=list)  # the same without failures
     notes: list[str] = field(default_factory=list)  # what failed or cannot be asked, one sentence each
+    chosen: dict[str, str | None] = field(default_factory=dict)  # the option of each case; None without an answer
 
     @classmethod
     def asked(cls, transcripts: Sequence[AieTranscript], settings: ModelSettings) -> "FromRecords":
@@ -144,6 +145,7 @@ class FromRecords:
             samples,
             [one for one in samples if one.case in answered.letters],
             [f"Case {case}: no {METRIC} ({reason})." for case, reason in failures.items()],
+            {question.case: answered.letters.get(question.case) for question in questions},
         )
 
     @classmethod

@@ -30,4 +30,6 @@ def mcq(
     answered = {name: one for name, one in over_answered.items() if one.n < metrics[name].n}
     tables = [formats_compared(*found.samples.values())]
     failed = bool(answered or found.unwritten)
-    return Scores("mcq", "sound", found.cases, metrics, tables, found.missing, failed, answered)
+    return Scores(
+        "mcq", "sound", found.cases, metrics, tables, found.missing, failed, answered, mcq_chosen=found.chosen
+    )

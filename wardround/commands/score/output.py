@@ -85,6 +85,8 @@ class Scores:
     # by which keys a run was scored, if not by its own: their file, and the ids of the cases whose keys have changed
     keys: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)  # settings of calls that the judges were given
+    # by doctor and case, the option that was chosen from the record; None without an answer
+    mcq_chosen: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)  # what the models that were asked used
     write: Callable[[], None] = lambda: None  # writes the files besides --json; called when the scores were printed
 
@@ -152,8 +154,9 @@ def content_of(scores: Scores) -> dict[str, Any]:
     ``share``; of a run that was scored by the ``keys`` of another file, this ``file`` and the ids of the cases whose
     keys have ``changed`` (None if not known); if judges were given settings of their own, ``settings``; if models were
     asked, the ``spent`` calls, tokens and US dollars (None if no server told them or a price is unknown); and the
-    ``numbers`` of further tables: ``differences`` to other transcripts or to people, ``correlations`` with people,
-    ``chosen`` options, and of a run with failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
+    ``numbers`` of further tables: ``differences`` to other transcripts or to people, ``correlations`` with people, the
+    options ``chosen`` from dialogues and ``mcq_chosen`` from records, and of a run with failed cases
+    ``failed_as_wrong``, with the metrics if these count as wrong.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)
@@ -167,6 +170,8 @@ def content_of(scores: Scores) -> dict[str, Any]:
         content["answered"] = {name: {**one, "share": scores.share(name)} for name, one in answered.items()}
     if scores.keys:
         content["keys"] = dict(scores.keys)
+    if scores.mcq_chosen:
+        content["mcq_chosen"] = scores.mcq_chosen
     if scores.settings:
         content["settings"] = dict(scores.settings)
     if scores.spent.calls:

@@ -256,6 +256,7 @@ def test_no_answer_is_wrong_in_the_difference_of_the_formats_whichever_lacks_it(
     run("aie", write(tmp_path / "t.json", records), "--mcq", "offline", "--json", out)
     found = scores(out)["formats"]["DIAGNOSIS"]
     assert (found["mean"], found["n"]) == (difference, 2)
+    assert scores(out)["mcq_chosen"] == {"t": {"1": "A", "2": None if unasked == "record" else "A"}}
 
 
 @pytest.mark.slow

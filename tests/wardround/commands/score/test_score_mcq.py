@@ -205,6 +205,8 @@ def test_a_case_whose_options_a_server_failed_to_write_is_in_neither_score_until
         done = score("mcq", run, "--json", out, *models(server, "default"))
         assert len(server.requests) == 4  # one writer, three doctors
     assert done.exit_code == 0 and metrics(out)["DIAGNOSIS"]["n"] == metrics(out)["MCQ_DIAGNOSIS"]["n"] == 3
+    rights = {kept["case_id"]: kept["right"] for kept in lines(run)}
+    assert json.loads(out.read_text("utf-8"))["mcq_chosen"] == {run.name: rights}
 
 
 @pytest.mark.slow
