@@ -22,6 +22,8 @@ def doctors(release: Release) -> list[Cell]:
         read = read_aie(file).records
         records = [one for one in read if one.diagnosis is not None and len(one.history) > 1]
         if not records:
+            lacks = "diagnosis" if all(one.diagnosis is None for one in read) else "dialogue of two turns or more"
+            release.notes.append(f"{release.name_of(file)} is left out: none of its transcripts has a {lacks}.")
             continue
         table = exam if records[0].dataset else hospital
         if incomplete := [one.case for one in read if one not in records]:

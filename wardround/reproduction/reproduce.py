@@ -46,7 +46,8 @@ def reproduce(
             release.cells = ai_hospital.doctors(release, terms)
     if not release.files:
         raise ConfigurationError(
-            f"{source}: no file has the form of {paper}'s release and a path that names one of its doctors"
+            " ".join(release.notes if paper == "aie" else ())
+            or f"{source}: no file has the form of {paper}'s release and a path that names one of its doctors"
         )
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - release.ids)):
         raise ConfigurationError(f"--leave-out {unknown[0]}: no file in the source has this case")

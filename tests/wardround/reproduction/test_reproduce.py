@@ -145,6 +145,19 @@ def test_cases_that_a_file_lacks_are_named_with_what_they_would_have_to_be(tmp_p
     assert {cell.reason for cell in reproduce("aie", tmp_path, leave_out=["8"]).cells if cell.ours} <= {"not known", ""}
 
 
+def test_a_file_whose_transcripts_all_lack_what_is_counted_is_named_with_what_they_lack(tmp_path: Path) -> None:
+    written(tmp_path / "gpt4.json", [{**one, "diagnosis": None} for one in CHINESE])
+    written(tmp_path / "glm.json", [{**one, "history": one["history"][:1]} for one in CHINESE])
+    written(tmp_path / "qianwen.json", CHINESE)
+    assert [note for note in reproduce("aie", tmp_path).notes if "is left out" in note] == [
+        "glm.json is left out: none of its transcripts has a dialogue of two turns or more.",
+        "gpt4.json is left out: none of its transcripts has a diagnosis.",
+    ]
+    (tmp_path / "qianwen.json").unlink()
+    with pytest.raises(ConfigurationError, match="none of its transcripts has a diagnosis"):
+        reproduce("aie", tmp_path)
+
+
 def test_a_printed_average_that_is_none_is_named_and_further_digits_are_cut_off() -> None:
     computed = {"x": {"d": Found(28.619, None, 1), "t": Found(27.08, None, 1), "avg": Found(27.8495, None, 1)}}
     printed = {("x", "d"): 28.61, ("x", "t"): 27.08, ("x", "avg"): 27.08}
