@@ -207,7 +207,7 @@ def unfinished_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def offline_notes(runs: Sequence[RecordedRun]) -> list[str]:
-    """Describe which roles were rules and not models; those that were so in the same runs share a note."""
+    """Describe which roles were rules and not models; those that were so in all runs that have them share a note."""
     notes = _by_rules(runs, "Answered", {role for run in runs for role in run.offline_roles})
     modes = {run.experiment.workflow.get("doctor_mode", "direct") for run in runs if "doctor" in run.offline_roles}
     return [*notes, *["Rules have no thoughts, so the doctor's modes do not differ offline."] * (len(modes) > 1)]
@@ -224,18 +224,17 @@ def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) ->
         for role, names in run.models.items():
             for label in roles_by_rule({role: names}) if role in among else ():
                 played.setdefault((role, label), []).append(place)
-    sharing: dict[tuple[tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    sharing: dict[str, tuple[list[str], set[int]]] = {}  # the roles, and these runs, by the words for where it was so
     for (role, label), places in played.items():
-        others = (place for place, run in enumerate(runs) if role in run.models and place not in places)
-        sharing.setdefault((tuple(places), tuple(others)), []).append(label)
+        others = [run.name for place, run in enumerate(runs) if role in run.models and place not in places]
+        roles, shared = sharing.setdefault(_where([runs[place].name for place in places], others), ([], set()))
+        roles.append(label)
+        shared.update(places)
     return [
         said_by_rules(
-            what,
-            roles,
-            _where([runs[place].name for place in places], [runs[place].name for place in others]),
-            languages_of(result for place in places for result in runs[place].results),
+            what, roles, where, languages_of(result for place in sorted(places) for result in runs[place].results)
         )
-        for (places, others), roles in sharing.items()
+        for where, (roles, places) in sharing.items()
     ]
 
 

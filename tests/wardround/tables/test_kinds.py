@@ -294,6 +294,15 @@ def test_a_run_without_a_role_is_none_in_which_a_model_played_it(tmp_path: Path)
     assert told == [f"{by_rules} in one: doctor.", f"{by_rules}: intern."]
 
 
+def test_roles_that_rules_played_wherever_they_occur_share_one_note(tmp_path: Path) -> None:
+    """A sweep of ways to write dialogues, each with roles of its own, had a note for each."""
+    roles = {"one": ["writer"], "two": ["writer", "reviser"], "three": ["patient"]}
+    found = {name: [graded("a", models={role: ["offline"] for role in each})] for name, each in roles.items()}
+    (table,) = scores.build(runs_of(tmp_path, **found))
+    told = [note for note in table.notes if note.startswith("Answered by offline rules")]
+    assert told == ["Answered by offline rules, not by a model: writer, reviser, patient."]
+
+
 def test_a_floor_counts_as_scored_the_cases_of_its_fullest_column() -> None:
     found = {"diagnosis": Estimate(mean=0.5, n=3), "treatment": Estimate(mean=0.5, n=2)}
     table = scores.floors_table({"constant": found}, SUITES["medchain"])
