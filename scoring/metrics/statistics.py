@@ -206,7 +206,10 @@ def _wilson(mean: float, pulls: Mapping[Hashable, float], n: int, ends: Ends) ->
     square = (NORMAL if independent else _student(len(pulls))) ** 2 / effective
     middle = (share + square / 2) / (1 + square)
     reach = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
-    return least + width * max(0.0, middle - reach), least + width * min(1.0, middle + reach)
+    # Where all are wrong or right, the interval begins or ends there exactly, which rounding misses.
+    low = 0.0 if share == 0 else max(0.0, middle - reach)
+    high = 1.0 if share == 1 else min(1.0, middle + reach)
+    return least + width * low, least + width * high
 
 
 def _student(cases: int) -> float:

@@ -68,6 +68,15 @@ def test_the_interval_of_a_large_sample_stays_within_its_values() -> None:
     assert found.interval == "t" and found.ci95 and found.ci95[0] < 0.9992 and found.ci95[1] == 1.0
 
 
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.0, 100.0), (1.0, 5.0)])
+def test_the_interval_of_values_that_are_all_wrong_or_right_begins_or_ends_exactly_there(
+    ends: tuple[float, float],
+) -> None:
+    """Tables as CSV had 4.4e-16 and 0.9999999999999999."""
+    found = [estimate([end] * n, ends=ends).ci95 or ends for n in range(2, 60) for end in ends]
+    assert {low for low, _ in found[::2]} == {ends[0]} and {high for _, high in found[1::2]} == {ends[1]}
+
+
 def test_the_share_of_epochs_has_wilsons_interval_for_as_many_values_as_their_design_effect_leaves() -> None:
     epochs, cases = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0], ["a", "a", "b", "b", "c", "c"]
     found = estimate(epochs, cases)
