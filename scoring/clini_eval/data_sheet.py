@@ -11,6 +11,8 @@ from scoring.clini_eval.points import STATISTICS, statistics_of
 from scoring.metrics.samples import mean
 
 _FEW = 0.02
+RESEARCH_ONLY = "For research only, not for care."  # in the data sheet, and on the cards of a model and of a data set
+LICENCE = "of the notes and of the models that wrote the dialogues"
 
 
 class ModelUse(Strict):
@@ -50,6 +52,8 @@ class DataSheet(Strict):
     models: dict[str, ModelUse] = Field(
         default_factory=dict, description="The same by model; empty while the job is in progress."
     )
+    use: str = Field(default=RESEARCH_ONLY, description="What the dialogues are for.")
+    licence: str = Field(default=f"that {LICENCE}; this sheet grants none", description="On what terms.")
 
     @property
     def rare(self) -> list[str]:

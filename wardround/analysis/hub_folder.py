@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cases.dialogues import Dialogue
 from cases.grouping import repetitions
-from scoring.clini_eval.data_sheet import DataSheet, data_sheet
+from scoring.clini_eval.data_sheet import RESEARCH_ONLY, DataSheet, data_sheet
 from scoring.metrics.samples import case_of
 from wardround.analysis.training_sets import Line, interviews
 from wardround.config.experiment import ConfigurationError
@@ -114,6 +114,7 @@ def _card(sheet: DataSheet, dialogues: Sequence[Dialogue], counts: dict[str, int
     }
     template = Path(__file__).with_name("hub_card.md").read_text("utf-8")
     values = {
+        "use": RESEARCH_ONLY,
         "dialogues": counted(sheet.dialogues, "dialogue"),
         "turns": _figures(sheet),
         "sources": _listed(dialogue.source or "not recorded" for dialogue in dialogues),

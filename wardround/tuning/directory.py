@@ -10,7 +10,7 @@ from typing import Any
 
 from cases.dialogues import Dialogue
 from llm.model_folders import ADAPTER_FILE
-from scoring.clini_eval.data_sheet import data_sheet
+from scoring.clini_eval.data_sheet import LICENCE, RESEARCH_ONLY, data_sheet
 from wardround.printing import in_markdown
 from wardround.store.durable_lines import only_writer
 from wardround.store.provenance import differences, git_state, versions, write_json, write_whole
@@ -103,6 +103,8 @@ class TuningDirectory:
             last=losses[-1],
             sources=_listed(dialogue.source for dialogue in dialogues),
             models=_listed(name for dialogue in dialogues for name in dialogue.models or [""]),
+            use=RESEARCH_ONLY,
+            licence=LICENCE,
             rare=", ".join(map(in_markdown, sheet.rare)) or ("none" if known else "not recorded"),
         )
         write_whole(self.card, f"---{front_matter}---\n{card_text}")

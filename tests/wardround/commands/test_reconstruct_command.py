@@ -53,6 +53,8 @@ def test_dialogues_and_the_data_sheet_are_written_and_printed(source: Path, tmp_
     assert {dialogue.models[0] for dialogue in dialogues} == {"offline"}
     sheet = json.loads((tmp_path / "dialogs.jsonl.sheet.json").read_text("utf-8"))
     assert sheet["dialogues"] == 3 and sheet["departments"] == {"not recorded": 2, "Surgery": 1}
+    assert sheet["use"] == "For research only, not for care."
+    assert sheet["licence"] == "that of the notes and of the models that wrote the dialogues; this sheet grants none"
     assert sheet["languages"] == {"en": 2, "zh": 1} and "Mean turns" in result.stdout
     assert not failures(tmp_path / "dialogs.failed.jsonl")
 

@@ -148,7 +148,8 @@ def test_a_training_leaves_an_adapter_its_loss_and_what_it_rests_on(work: Path, 
     assert len(list((tmp_path / "out" / "checkpoints").glob("checkpoint-*"))) == 3
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith(f"---\nbase_model: {work / 'base'}\n") and "More Information Needed" not in card
-    assert "research only, not for care" in card and "10 turns of 3 dialogues, 12 steps" in card
+    assert "that of the base, of the notes and of the models that wrote the dialogues; this card" in card
+    assert "**For research only, not for care.** No" in card and "10 turns of 3 dialogues, 12 steps" in card
     assert "| departments with under 2 % of the dialogues | not recorded |" in card
 
     again = tune(work, tmp_path / "out")
