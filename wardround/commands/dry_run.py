@@ -12,6 +12,7 @@ from wardround.printing import echo
 
 if TYPE_CHECKING:
     from wardround.config.experiment import Experiment
+    from wardround.config.selection import Selection
     from wardround.tables.table import Table
 
 DryRun = Annotated[
@@ -28,7 +29,9 @@ def check_like(dry_run: bool, like: Path | None) -> None:
         refuse(f"--like {like}: needs --dry-run; add it, or leave --like out")
 
 
-def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name: str = "") -> "Table":
+def tell_projection(
+    experiment: "Experiment", out: Path, like: Path | None, name: str = "", selection: "Selection | None" = None
+) -> "Table":
     """Print the expected calls, tokens and cost of a run, and return the table of them, whose last row is the total.
 
     Raises:
@@ -39,7 +42,7 @@ def tell_projection(experiment: "Experiment", out: Path, like: Path | None, name
     from wardround.run.projection import project
     from wardround.tables.terminal import print_table
 
-    projected = asyncio.run(project(experiment, out, like))
+    projected = asyncio.run(project(experiment, out, like, selection))
     if name:
         echo(f"\n{name}")
     print_table(projected)

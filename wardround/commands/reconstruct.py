@@ -90,7 +90,7 @@ def reconstruct(
     if dry_run:
         for reason in left_out:
             echo(reason)
-        tell_projection(experiment, files.directory.path, like)
+        tell_projection(experiment, files.directory.path, like, selection=selection)
         return
     left = _run(experiment, selection, files, progress)
     sheet = files.write()

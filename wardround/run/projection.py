@@ -4,6 +4,7 @@ import math
 import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
 from scoring.metrics.samples import mean
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
-from wardround.config.selection import select
+from wardround.config.selection import Selection, select
 from wardround.printing import counted
 from wardround.run.runner import run_experiment
 from wardround.store.manifest import is_run
@@ -33,15 +34,19 @@ _REHEARSED = (
 )
 
 
-async def project(experiment: Experiment, out: Path, like: Path | None = None) -> Table:
+async def project(
+    experiment: Experiment, out: Path, like: Path | None = None, selection: Selection | None = None
+) -> Table:
     """Project a run from the run in ``like``, or from its own results so far in ``out``, or from a rehearsal.
 
     ``like`` holds a smaller run of the same kind; ``out`` need not exist. The notes of the table say what it rests on.
+    A ``selection`` that was read already is not read again.
 
     Raises:
         ConfigurationError: bad configuration or data, or no case in ``like`` asked a model.
     """
-    items = select(experiment.data).items
+    selection = selection or select(experiment.data)
+    items = selection.items
     cases = len(items) * experiment.epochs
     so_far = find_runs([out])[0] if is_run(out) else None
     retry_failed = experiment.run.retry_failed
@@ -75,7 +80,7 @@ async def project(experiment: Experiment, out: Path, like: Path | None = None) -
         }
     )
     with tempfile.TemporaryDirectory() as folder, rehearsing():
-        await run_experiment(trial, Path(folder))
+        await run_experiment(trial, Path(folder), selection=replace(selection, items=spread))
         rehearsed = find_run(Path(folder))
         asks = any(result.calls for result in rehearsed.results)
         notes.append(_REHEARSED.format(counted(len(spread), "case")) if asks else "No role asks a model.")

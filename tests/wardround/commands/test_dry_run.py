@@ -17,7 +17,7 @@ from tests.support.fake_server import ChatRequest, FakeServer
 from tests.support.recorded_runs import call, graded, write_run
 from wardround.cli import app
 from wardround.config.experiment import Experiment
-from wardround.config.selection import select
+from wardround.config.selection import Selection, select
 from wardround.run import projection
 from wardround.run.runner import run_experiment
 
@@ -50,9 +50,9 @@ async def test_the_cases_of_a_rehearsal_are_spread_over_the_whole_file(
 ) -> None:
     rehearsed_ids: list[str] = []
 
-    async def seen(trial: Experiment, out: Path) -> dict[str, Any]:
-        rehearsed_ids.extend(trial.data.case_ids)
-        return await run_experiment(trial, out)
+    async def seen(trial: Experiment, out: Path, selection: Selection) -> dict[str, Any]:
+        rehearsed_ids.extend(item.id for item in selection.items)
+        return await run_experiment(trial, out, selection=selection)
 
     monkeypatch.setattr(projection, "SAMPLE", 3)
     monkeypatch.setattr(projection, "run_experiment", seen)

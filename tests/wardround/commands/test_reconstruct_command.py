@@ -15,6 +15,7 @@ from cases.importers.source import Source
 from cases.whole_files import replacing
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.cli import app
+from wardround.config import selection
 from wardround.store import dialogue_files
 from wardround.store.manifest import recorded_manifest, write_manifest
 
@@ -300,3 +301,16 @@ def test_a_file_that_is_not_ours_a_folder_and_the_source_itself_are_not_written_
         result = run(source, "-o", out)
         assert result.exit_code == 2 and message in result.stderr, result.output
     assert foreign.read_text("utf-8") == "{}\n"
+
+
+@pytest.mark.slow
+def test_a_projection_reads_the_notes_once(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+
+    def counted(notes: Any, warnings: Any = None) -> Any:
+        read.append(notes)
+        return note_files.read_notes(notes, warnings)
+
+    monkeypatch.setattr(selection, "read_notes", counted)
+    result = run(source, "-o", tmp_path / "d.jsonl", "--dry-run")
+    assert result.exit_code == 0 and len(read) == 1, result.output
