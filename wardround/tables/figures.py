@@ -50,6 +50,7 @@ def draw_scores(table: Table) -> "Figure":
         panel.locator_params(axis="x", nbins=4)
         if points.empty:
             panel.set_xticks([])
+            panel.text(0.5, 0.5, "unscored", ha="center", va="center", transform=panel.transAxes)
         for row in points.index:
             point = points.loc[[row]]
             panel.errorbar(

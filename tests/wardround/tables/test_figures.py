@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.recorded_runs import discussed, graded, write_run
+from tests.support.recorded_runs import PARTS, discussed, graded, write_run
 from wardround.store.recorded_run import find_runs
 from wardround.tables.aie_simulators import simulators_table
 from wardround.tables.drawing import as_png, as_svg, figures_of
@@ -49,6 +49,14 @@ def test_the_name_of_a_run_is_text_in_a_figure(tmp_path: Path) -> None:
     path = write_run(tmp_path / "<script>alert(1)<", [discussed("a", 1)])
     svg = drawn(path, "consensus")
     assert "<script" not in svg and "&lt;script&gt;" in svg
+
+
+@pytest.mark.slow
+def test_the_panel_of_a_column_in_which_no_case_was_scored_says_so(tmp_path: Path) -> None:
+    scored = dict.fromkeys(PARTS[1:], 2.0)
+    assert "unscored" not in drawn(write_run(tmp_path / "all", [graded("a"), graded("b")]), "scores")
+    some = write_run(tmp_path / "some", [graded("a", scores=scored), graded("b", scores=scored)])
+    assert drawn(some, "scores").count("unscored") == 1
 
 
 @pytest.mark.slow
