@@ -59,7 +59,8 @@ async def score_patient(case: Case, answers: ConsultationAnswers, settings: Mode
 
 
 def _spoken(made: MedPmcTranscript) -> list[str]:
-    return [turn.patient for turn in made.turns_before_end if turn.patient]
+    """Return the patient's own words, without the results that a technician tells."""
+    return [turn.patient for turn in made.turns_before_end if turn.patient and not turn.by_technician]
 
 
 _RANGES = (

@@ -61,6 +61,17 @@ async def test_without_the_actor_plain_words_have_no_consistency_to_score() -> N
     assert "no actor spoke" in found.unscored["Semantic consistency"]
 
 
+async def test_without_the_actor_no_persona_is_looked_for_in_the_results_that_a_technician_tells() -> None:
+    told = Turn(speaker="examiner", addressee="doctor", text="Blood Test: haemoglobin 70 g/L.")
+    hello, said, goodbye = dialogue("").dialogue
+    examined = [hello, said, Turn(speaker="doctor", text="A blood count, please."), told, goodbye]
+    with FakeServer(answer=judged) as server:
+        settings = ModelSettings(models={"default": f"openai:any@{server.base_url}"})
+        await suite.score(CASE, ConsultationAnswers(dialogue=examined), settings)
+    patient, persona = by_judge(server)
+    assert "haemoglobin 70" in patient.text and "haemoglobin 70" not in persona.text and said.text in persona.text
+
+
 @pytest.mark.parametrize(("fails", "left"), [("PatientScores", "Character feature"), ("PersonaScores", "Total")])
 async def test_a_judge_that_fails_leaves_its_own_columns_unscored(fails: str, left: str) -> None:
     def answer(request: ChatRequest) -> dict[str, Any]:
