@@ -25,6 +25,7 @@ def test_what_is_not_to_be_done_is_its_whole_clause() -> None:
         ("Please do everything but the ECG.", []),
         ("Run all the usual tests except for the CT.", []),
         ("Apart from the ECG, do everything.", []),
+        ("Tell me all results but the blood test.", []),
         ("A CBC, and everything other than a CT.", ["cbc"]),
         ("除了血液学检查，其他都做。", []),
         ("除心电图以外的检查都做。", []),
