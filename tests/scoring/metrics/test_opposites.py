@@ -3,7 +3,13 @@
 import pytest
 
 from scoring.metrics.content import clauses_of, stated
-from scoring.metrics.opposites import is_contrary, names_another_drug, names_another_organ, without_other_relatives
+from scoring.metrics.opposites import (
+    alike,
+    is_contrary,
+    names_another_drug,
+    names_another_organ,
+    without_other_relatives,
+)
 
 PATIENTS = [
     "A 4-year-old boy brought in by his mother with fever and a rash",
@@ -83,6 +89,33 @@ def test_forms_of_one_organs_name_are_one_organ(one: str, other: str, another: b
 @pytest.mark.parametrize("word", ["Seen in April", "High cholesterol"])
 def test_a_word_that_ends_as_drugs_do_is_no_drug(word: str) -> None:
     assert names_another_drug("Enalapril", "Atorvastatin") and not names_another_drug(word, "Atorvastatin")
+
+
+def test_words_before_a_chinese_name_make_no_other_drug_of_it() -> None:
+    assert names_another_drug("静滴青霉素", "头孢呋辛")
+    assert not names_another_drug("静滴青霉素", "青霉素") and not names_another_drug("青霉素", "静滴青霉素")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("flu", "flu", True),
+        ("infect", "infection", True),
+        ("abdomen", "abdominal", True),
+        ("cat", "cats", False),
+        ("cough", "fever", False),
+        ("10000mg", "100005mg", False),
+        ("疼痛", "腹部疼痛", True),
+        ("腹部疼痛", "疼痛", True),
+        ("痛", "疼痛", False),
+        ("疼痛", "发热", False),
+        ("疼痛", "pain", False),
+    ],
+)
+def test_words_are_alike_by_their_beginning_or_in_chinese_as_parts_but_never_as_numbers(
+    one: str, other: str, same: bool
+) -> None:
+    assert alike(one, other) == same
 
 
 @pytest.mark.parametrize(
