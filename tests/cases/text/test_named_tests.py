@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from cases.text.named_tests import _overlapping, labelled_test, named_tests, occurs, reported
+from cases.text.named_tests import _overlapping, is_other, labelled_test, named_tests, occurs, reported, told_of
 from cases.vocabulary import EXAMINATION_ITEMS
 
 
@@ -100,3 +100,28 @@ def test_what_a_test_shows_is_told_near_its_name() -> None:
     """All of a line was read from each of its tests on: for thousands in one line, the square of its length."""
     assert [test.item for test in reported("Angiography of both legs shows a thrombus.")]
     assert not reported(f"Angiography {'of both legs ' * 50}shows a thrombus.")
+
+
+@pytest.mark.parametrize(
+    ("test", "report", "about"),
+    [
+        ("chest X-ray", ["The lungs are clear.", "Angiography shows a thrombus."], []),
+        ("chest X-ray", ["X-ray of good quality.", "Hemoglobin 120 g/L.", "Lungs clear."], [0, 1, 2]),
+        ("angiography", ["The lungs are clear.", "Angiography shows a thrombus."], [1]),
+        ("angiography", ["The lungs are clear."], []),
+        ("gastroscopy", ["The stomach is red."], [0]),
+        ("hemoglobin", ["The count is low."], []),
+        ("hemoglobin", ["Hemoglobin 120 g/L", "HbA1c 7 %"], [0]),
+        ("pulse", ["P 80, T 36.8", "The abdomen is soft."], [0]),
+        ("temperature", ["Temperature 38.", "P 80", "The abdomen is soft."], [0]),
+    ],
+)
+def test_a_report_is_told_of_a_test_by_its_names_or_else_whole_where_it_names_no_other(
+    test: str, report: list[str], about: list[int]
+) -> None:
+    assert told_of(named_tests(test)[0], report) == [report[place] for place in about]
+
+
+def test_a_picture_named_by_an_item_is_of_no_other_test() -> None:
+    (test,) = named_tests("angiography")
+    assert not is_other(test, "Chest X-ray") and not is_other(test, "Angiography")
