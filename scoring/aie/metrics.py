@@ -143,9 +143,9 @@ def distinct(transcript: AieTranscript, definition: Definition = "sound", langua
 
     Sound: ``distinct bigrams / bigrams`` of both sides' words, each utterance tokenised by its language; None
     (unscored) under two words. Published: ``distinct bigrams / tokens``, which never reaches 1; the two texts of a turn
-    are joined without a space, with a line end after the patient's; everything but word characters and white space is
-    removed; the tokens are jieba's words, or separated by white space; 0 without tokens. Source: AIE, section 4.4.2,
-    after Li et al. 2016.
+    are joined without a space, with a line end after the patient's; the tokens are jieba's words, cut with the
+    punctuation in place, or separated by white space; then everything but word characters is removed from them, and
+    empty ones are left out; 0 without tokens. Source: AIE, section 4.4.2, after Li et al. 2016.
     """
     if definition == "sound":
         tokens = _words_said(transcript)

@@ -133,6 +133,11 @@ def test_sound_mode_by_hand() -> None:
     assert doctor_lengths(told) == [2, 1, 1, 1]
 
 
+def test_published_distinct_cuts_chinese_before_it_removes_punctuation() -> None:
+    told = aie("咳嗽三天。", turn("O", "多,少", ""))
+    assert distinct(told, "paper", "zh") == pytest.approx(1 / 2)  # 多 少; without the comma, 多少 is one word
+
+
 def test_distinct_by_length_counts_full_windows_of_fifty_bigrams_of_words_in_use() -> None:
     first = [f"x{number}" for number in range(51)]  # 50 bigrams, each another
     record = " ".join(first)
