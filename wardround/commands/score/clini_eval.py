@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from typer import Argument, Option
 
 from cases.dialogues import Dialogue
+from cases.grouping import grouped
 from scoring.asking import ask_each
 from scoring.clini_eval.instructor import score_clini_eval
 from scoring.clini_eval.points import (
@@ -160,8 +161,7 @@ def _groups(
     """Return each group with its estimates: ``{factor: level, "n", "metrics"}``.
 
     With ``over``, that strategy comes first, and there are also ``gains``, in percent over its dialogues with the same
-    other factor, on the notes that were judged in both (all, if the two share none), so that a dialogue that failed
-    shifts no gain.
+    other factor.
     """
     judged: dict[tuple[str, ...], list[int]] = {}
     for index, dialogue in enumerate(dialogues):
@@ -171,10 +171,8 @@ def _groups(
     def estimates(indices: Sequence[int]) -> dict[str, Estimate]:
         return estimates_of([dialogues[index] for index in indices], [scores[index] for index in indices])
 
-    def on_common_notes(group: Sequence[int], base: Sequence[int]) -> list[Sequence[int]]:
-        ours, theirs = ({dialogues[index].note for index in indices} for indices in (group, base))
-        common = ours & theirs or ours | theirs
-        return [[index for index in indices if dialogues[index].note in common] for indices in (group, base)]
+    def by_note(indices: Sequence[int]) -> dict[str, list[CliniEvalScores]]:
+        return grouped((dialogues[index].note, found) for index in indices if (found := scores[index]) is not None)
 
     groups: list[dict[str, Any]] = []
     for levels, indices in sorted(judged.items(), key=lambda one: [(level != over, level) for level in one[0]]):
@@ -182,10 +180,29 @@ def _groups(
         groups.append({**factors, "n": len(indices), "metrics": estimates(indices)})
         if over is not None:
             base = judged.get(tuple((factors | {"strategy": over}).values()), [])
-            ours, theirs = map(estimates, on_common_notes(indices, base))
-            gains = {name: _gain(_mean(ours, name), _mean(theirs, name)) for name in (*_GAINS, ASSESSED)}
-            groups[-1]["gains"] = {name: gain for name, gain in gains.items() if gain is not None}
+            groups[-1]["gains"] = _gains(by_note(indices), by_note(base))
     return groups
+
+
+def _gains(
+    ours: Mapping[str, Sequence[CliniEvalScores]], theirs: Mapping[str, Sequence[CliniEvalScores]]
+) -> dict[str, float]:
+    """Return our gains in percent by score, on the notes that were judged in both (all, if the two share none).
+
+    The dialogues of a note are averaged first, so that one that failed shifts no gain.
+    """
+    common = sorted(ours.keys() & theirs.keys() or ours.keys() | theirs.keys())
+
+    def points(judged: Mapping[str, Sequence[CliniEvalScores]], name: str) -> float | None:
+        return mean(mean(_points(each, name) for each in judged[note]) for note in common if note in judged)
+
+    gains = {name: _gain(points(ours, name), points(theirs, name)) for name in (*_GAINS, ASSESSED)}
+    return {name: gain for name, gain in gains.items() if gain is not None}
+
+
+def _points(scores: CliniEvalScores, name: str) -> float | None:
+    """Return a main metric, the total, or the points assessed if some were not."""
+    return (scores.assessed if scores.unscored else None) if name == ASSESSED else scores.by_name[name]
 
 
 def _means_by(by: Sequence[Factor], groups: Sequence[Mapping[str, Any]]) -> ExtraTable:

@@ -125,6 +125,22 @@ def test_a_gain_is_over_the_notes_of_both_strategies(tmp_path: Path) -> None:
     assert gains[0] == gains[1] and gains[0][0].startswith("+")
 
 
+def test_each_note_counts_alike_in_a_gain_where_one_of_its_dialogues_is_missing(tmp_path: Path) -> None:
+    notes = [interview("en", True), interview("en", False).model_copy(update={"note": "Cough for three days."})]
+    talks = {
+        name: [
+            talk.model_copy(update={"id": f"{name}-{number}/epoch{epoch}", "strategy": name})
+            for number, talk in enumerate(notes)
+            for epoch in range(2)
+        ]
+        for name in ("direct", "clini_recon")
+    }
+    out = tmp_path / "scores.json"
+    source = dialogue_file(tmp_path / "d.jsonl", *talks["direct"], *talks["clini_recon"][1:])
+    _, other = written(run(source, "--by", "strategy", "--over", "direct", "--json", out), out)["groups"]
+    assert other["n"] == 3 and other["gains"] == {"Assessed Points": pytest.approx(0)}
+
+
 def test_a_gain_that_cannot_be_told_is_said(tmp_path: Path) -> None:
     talks = [interview("en", True).model_copy(update={"strategy": name}) for name in ("direct", "clini_recon")]
     result = run(dialogue_file(tmp_path / "dialogues.jsonl", *talks), "--by", "strategy", "--over", "direct")
