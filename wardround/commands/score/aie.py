@@ -191,10 +191,7 @@ def aie(
         tables = [*(each for bound in as_wrong.values() for each in as_wrong_table(bound)), *tables]
         drawn, as_wrong = drawn[len(papers) :], {}
     n, more = counts([one.case for one in dialogues])
-    chosen = {
-        name: {case: answers[name].chosen.get(case) for case in dict.fromkeys(case_of(one.case) for one in records)}
-        for name, records in (by_doctor if answering else {}).items()
-    }
+    chosen = {name: answers[name].chosen_in({case_of(one.case) for one in by_doctor[name]}) for name in answering}
     return Scores(
         "aie",
         mode,

@@ -161,6 +161,10 @@ class FromRecords:
         """Return the values of these cases."""
         return [sample for sample in self.samples if sample.case in cases]
 
+    def chosen_in(self, cases: Collection[str]) -> dict[str, str | None]:
+        """Return the options chosen in those of these cases that were asked about."""
+        return {case: letter for case, letter in self.chosen.items() if case in cases}
+
     @property
     def incomplete(self) -> bool:
         """Whether some question has no answer."""

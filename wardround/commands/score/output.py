@@ -152,11 +152,11 @@ def content_of(scores: Scores) -> dict[str, Any]:
     with the metrics of each (and ``files_failed_as_wrong`` of the runs with failed cases); with groups,
     ``groups``, with theirs; with unanswered questions, ``answered``, with the mean over answered ones and their
     ``share``; of a run that was scored by the ``keys`` of another file, this ``file`` and the ids of the cases whose
-    keys have ``changed`` (None if not known); if judges were given settings of their own, ``settings``; if models were
-    asked, the ``spent`` calls, tokens and US dollars (None if no server told them or a price is unknown); and the
-    ``numbers`` of further tables: ``differences`` to other transcripts or to people, ``correlations`` with people, the
-    options ``chosen`` from dialogues and ``mcq_chosen`` from records, and of a run with failed cases
-    ``failed_as_wrong``, with the metrics if these count as wrong.
+    keys have ``changed`` (None if not known); with questions about records, the options ``mcq_chosen``; if judges were
+    given settings of their own, ``settings``; if models were asked, the ``spent`` calls, tokens and US dollars (None if
+    no server told them or a price is unknown); and the ``numbers`` of further tables: ``differences`` to other
+    transcripts or to people, ``correlations`` with people, the options ``chosen`` from dialogues, and of a run with
+    failed cases ``failed_as_wrong``, with the metrics if these count as wrong.
     """
     content: dict[str, Any] = {"suite": scores.suite, "mode": scores.mode, **scores.how, "n": scores.n}
     content["metrics"] = _written(scores.metrics)

@@ -2,6 +2,7 @@ import csv
 import errno
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,20 @@ def test_no_answer_is_wrong_in_the_difference_of_the_formats_whichever_lacks_it(
     found = scores(out)["formats"]["DIAGNOSIS"]
     assert (found["mean"], found["n"]) == (difference, 2)
     assert scores(out)["mcq_chosen"] == {"t": {"1": "A", "2": None if unasked == "record" else "A"}}
+
+
+def test_only_cases_that_were_asked_about_have_a_letter_or_none_under_the_file_that_has_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail_at_the_second(questions: Sequence[Question], settings: ModelSettings) -> Answered:
+        return Answered({question.case: "A" for question in questions if question.case != "2"}, {"2": "unreachable"})
+
+    monkeypatch.setattr(choices, "answer_questions", fail_at_the_second)
+    case = partial(aie_data, "I cough.", turn("O", "Hello", "I cough."))
+    one = write(tmp_path / "one.json", [case(id=1), case(id=2), case(id=3, options={}), case(id=4, answer_idx="Z")])
+    other = write(tmp_path / "other.json", [case(id=5)])
+    run("aie", one, other, "--mcq", "offline", "--json", tmp_path / "out.json")
+    assert scores(tmp_path / "out.json")["mcq_chosen"] == {"one": {"1": "A", "2": None}, "other": {"5": "A"}}
 
 
 @pytest.mark.slow
