@@ -45,10 +45,8 @@ def reproduce(
         case "ai_hospital":
             release.cells = ai_hospital.doctors(release, terms)
     if not release.files:
-        raise ConfigurationError(
-            " ".join(release.notes if paper == "aie" else ())
-            or f"{source}: no file has the form of {paper}'s release and a path that names one of its doctors"
-        )
+        why = f"no file has the form of {paper}'s release and a path that names one of its doctors"
+        raise ConfigurationError(f"{source}: {' '.join(release.notes if paper == 'aie' else ()) or why}")
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - release.ids)):
         raise ConfigurationError(f"--leave-out {unknown[0]}: no file in the source has this case")
     return release
