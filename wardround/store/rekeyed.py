@@ -107,7 +107,7 @@ def _shown_parts(context: Context) -> set[str]:
 
 def _played(case: Case, shown: set[str]) -> dict[str, Any]:
     """Return what a run depends on in a case, by field; of pictures their content, as copies are renamed."""
-    record = case.model_dump(exclude={"key", "provenance"}) | {"key": case.key.model_dump(include=shown)}
+    record = case.model_dump(exclude={"key", "provenance", "split"}) | {"key": case.key.model_dump(include=shown)}
     record["examinations"]["images"] = [
         (image.item, image.name, digest(Path(case.folder, image.file).read_bytes()))
         for image in case.examinations.images

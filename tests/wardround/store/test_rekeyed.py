@@ -180,6 +180,11 @@ async def test_a_pictures_own_report_is_no_other_key_where_the_picture_was_copie
         assert summary["keys"]["changed"] == changed
 
 
+async def test_a_case_that_is_in_another_split_now_was_played_all_the_same(run: Path, tmp_path: Path) -> None:
+    _, summary = await rescore(run, cases=saved(tmp_path, FIRST.model_copy(update={"split": "train"}), SECOND))
+    assert summary["keys"]["changed"] == []
+
+
 async def test_a_result_of_no_case_of_the_run_is_refused_as_it_is_without_another_file(tmp_path: Path) -> None:
     data = {"case_ids": [FIRST.id]}
     run = write_run(tmp_path / "run", [*map(told_right, (FIRST, OTHER))], graph="clinical_workflow", data=data)
