@@ -180,8 +180,8 @@ class AnswerKey(Strict):
 
     def with_renamed(self, pictures: Iterable[tuple[str, str]]) -> "AnswerKey":
         """Return the key with the reports of pictures that lie elsewhere now, given each one's old and new path."""
-        moved = {old: new for old, new in pictures if old != new}
-        places = {Path(old).name: new for old, new in moved.items()} | moved
+        by_path = dict(pictures)
+        places = {Path(old).name: new for old, new in by_path.items() if old != new} | by_path
         reports = {
             places.get(file) or places.get(Path(file).name, file): report
             for file, report in self.picture_reports.items()

@@ -220,6 +220,20 @@ def test_pictures_of_one_name_in_two_folders_keep_their_reports(folder: Path) ->
         assert [each.report_of("CT", image.file) for image in each.examinations.images] == ["Clear.", "A mass."]
 
 
+def test_a_report_stays_with_its_picture_where_another_of_this_name_comes_to_lie_elsewhere(folder: Path) -> None:
+    """A link in the path is followed, so one picture of a file is renamed and the other is not."""
+    (folder / "later").mkdir()
+    Raster.new("L", (4, 4)).save(folder / "later" / "ct.png")
+    (folder / "linked").symlink_to(folder / "later")
+    images = [Image(file=file, item="CT") for file in ("images/ct.png", "linked/ct.png")]
+    case = pictured("images/ct.png", folder)
+    record = case.examinations.model_copy(update={"images": images})
+    key = case.key.model_copy(update={"picture_reports": {"images/ct.png": "Clear.", "linked/ct.png": "A mass."}})
+    save_cases([case.model_copy(update={"examinations": record, "key": key})], folder / "again.jsonl")
+    [saved] = load_cases(folder / "again.jsonl")
+    assert saved.key.picture_reports == {"images/ct.png": "Clear.", "later/ct.png": "A mass."}
+
+
 def test_a_picture_with_the_longest_name_is_taken_along_and_never_through_a_link(folder: Path) -> None:
     name = f"{'x' * 251}.png"
     (folder / "images" / "ct.png").rename(folder / name)
