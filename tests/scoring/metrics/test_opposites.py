@@ -6,6 +6,7 @@ from scoring.metrics.content import clauses_of, stated
 from scoring.metrics.opposites import (
     alike,
     is_contrary,
+    is_of_other_relatives,
     names_another_drug,
     names_another_organ,
     without_other_relatives,
@@ -50,10 +51,16 @@ def test_what_the_patient_has_is_not_a_relatives_who_is_only_named(report: str) 
         ("患者父亲有糖尿病，患者咳嗽3天", "患者患者咳嗽3天"),
         ("我咳嗽，我妈妈也有糖尿病", "我咳嗽，我"),
         ("其母患高血压", "其"),
+        ("No cancer in the patient but his father had colon cancer", "No cancer in the patient"),
     ],
 )
 def test_only_what_a_relative_has_is_left_out_of_a_sentence(report: str, left: str) -> None:
     assert without_other_relatives(report, "In no apparent distress, a relatively minimal cough").strip() == left
+
+
+@pytest.mark.parametrize(("theirs", "truth"), [("姑父有哮喘", "父亲有哮喘"), ("婶母有哮喘", "母亲有哮喘")])
+def test_an_aunts_husband_is_no_father_and_an_uncles_wife_no_mother(theirs: str, truth: str) -> None:
+    assert is_of_other_relatives(truth, theirs)
 
 
 @pytest.mark.parametrize("truth", ["Family history: asthma", "Both parents have asthma", "His brother has asthma"])
