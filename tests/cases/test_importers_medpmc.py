@@ -126,7 +126,11 @@ def test_vital_signs_by_their_initials_are_found_by_their_names(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     ("before", "vital"),
-    [("Abdominal examination: soft. ", "T: 36.2°C, P: 76 beats/min."), ("", "Physical examination: T36.2°C, R20/min.")],
+    [
+        ("Abdominal examination: soft. ", "T: 36.2°C, P: 76 beats/min."),
+        ("", "Physical examination: T36.2°C, R20/min."),
+        ("Abdominal examination: soft. ", "T: 98.6 F, P 80, lungs clear."),
+    ],
 )
 def test_vital_signs_are_of_the_general_examination_wherever_they_stand(
     tmp_path: Path, before: str, vital: str
