@@ -38,6 +38,12 @@ def test_what_is_not_to_be_done_is_its_whole_clause() -> None:
         ("除了CT，其他的都不用做。", ["ct"]),
         ("Everything but the ECG can wait.", ["ecg"]),
         ("Cancel all tests except the ECG.", ["ecg"]),
+        ("All tests except the ECG can be skipped.", ["ecg"]),
+        ("You have told me everything but we need an ECG.", ["ecg"]),
+        ("That's all except for an ECG.", ["ecg"]),
+        ("除了CT，其他都先等等。", ["ct"]),
+        ("除了CT，另外血常规都查一下。", ["ct", "血常规"]),
+        ("除了心电图，做个全腹CT。", ["心电图", "腹ct"]),
     ],
 )
 def test_what_is_named_to_be_left_out_of_everything_is_not_ordered(words: str, ordered: list[str]) -> None:
