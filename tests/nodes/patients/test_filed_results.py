@@ -216,6 +216,8 @@ def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
         ("T 98.6 F. Dry lips.", "temperature", ("T 98.6 F.",)),
         ("Temp 38.1. Dry lips.", "temperature", ("Temp 38.1.",)),
         ("Afebrile. Dry lips.", "temperature", ("Afebrile.",)),
+        ("T 36.8. Afebrile.", "temperature", ("T 36.8. Afebrile.",)),
+        ("Afebrile. Dry lips.", "blood pressure", ()),
         ("SO2: 80%. Dry lips.", "oxygen saturation", ("SO2: 80%.",)),
     ],
 )
