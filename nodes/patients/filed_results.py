@@ -97,11 +97,12 @@ def told_once(filed: Mapping[str, Filed]) -> list[str]:
     names, said = [], set[object]()
     for name, results in filed.items():
         tests = tuple((test.item, test.spellings or frozenset(regions_of(name))) for test in named_tests(name))
-        done = frozenset(test.item for test in named_tests(name) if test.item not in PHYSICAL_ITEMS.names)
+        done = frozenset(item for item, _ in tests if item not in PHYSICAL_ITEMS.names)
         lines = {(done, line) for text in results.texts for line in sentences(text)}
         found: set[object] = {*lines, *(picture.file for picture in results.pictures)} or {tests or name}
-        names += [] if found <= said else [name]
-        said |= found
+        if not found <= said:
+            names.append(name)
+            said |= found
     return names
 
 
