@@ -14,6 +14,7 @@ from llm.settings import ModelSettings
 from llm.specs import WITHOUT_MODEL
 from llm.trace import Call
 from scoring.metrics.samples import mean
+from wardround.analysis.notes import uncounted_notes
 from wardround.config.experiment import AllLimits, ConfigurationError, Experiment, Run
 from wardround.config.selection import Selection, select
 from wardround.printing import counted
@@ -146,3 +147,4 @@ def _differences(
             f"{cached} of the {len(total.seconds)} calls there came from its cache; here they are priced as asked, and "
             "take longer."
         )
+    yield from uncounted_notes(int(total.sums["uncounted"]))

@@ -103,6 +103,13 @@ def test_projected_from_a_smaller_run_it_takes_what_that_took_a_case_and_tells_t
     assert "Time left: 0:04:00" in told.stdout and not (tmp_path / "new").exists()
 
 
+def test_an_estimate_says_of_how_many_calls_it_knows_no_tokens(tmp_path: Path) -> None:
+    calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1), call("patient", cost=0.0, attempts=1)]
+    small = write_run(tmp_path / "small", [graded("dentistry-05", calls=2)], {("dentistry-05", 0): calls})
+    told = invoke("run", "--limit", 8, "--dry-run", "--like", small, "--out", tmp_path / "new")
+    assert "No token usage was reported for 1 call: tokens and cost are too low." in " ".join(told.stdout.split())
+
+
 def test_the_runs_of_a_sweep_are_priced_together(tmp_path: Path) -> None:
     calls = [call(input_tokens=900, output_tokens=100, cost=0.5, attempts=1)]
     small = write_run(tmp_path / "small", [graded("dentistry-05", calls=1, seconds=60.0)], {("dentistry-05", 0): calls})
