@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
+from llm.blocks import block_of
 from scoring.human_scores import read_human_scores, unknown_cases
 from scoring.metrics.comparison import paired_difference
 from scoring.metrics.correlation import spearman_over
@@ -84,9 +85,11 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
     answers: dict[Key, JudgedAnswer] = {}
     specs: set[str] = set()
     for run in runs:
-        specs |= {spec for role in judging_roles() for spec in run.models.get(role, ())}
+        blocks = run.experiment.model
+        answered = {role: [block_of(model, blocks).spec for model in models] for role, models in run.models.items()}
+        specs |= {spec for role in judging_roles() for spec in answered.get(role, ())}
         others = {*judging_roles(), *patients_side(run.experiment)}
-        doctors = [spec for role, specs in run.models.items() if role not in others for spec in specs]
+        doctors = [spec for role, models in answered.items() if role not in others for spec in models]
         families = frozenset(filter(None, map(family, doctors)))
         for result in run.each_answered():
             if result.scored:
@@ -98,8 +101,7 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
             for result in rescored:
                 if result.scored:
                     _add_scores(answers[run.name, "", *result.key], judge, result, titles)
-    blocks = runs[0].experiment.model
-    own = {judge: family(blocks[judge].spec if judge in blocks else judge) for judge in dict.fromkeys(judges)}
+    own = {judge: family(block_of(judge, runs[0].experiment.model).spec) for judge in dict.fromkeys(judges)}
     judge_families: dict[str, str | None] = {AS_RUN: family(specs.pop()) if len(specs) == 1 else None, **own}
     ends = {name: suite.ends_of(name) for name in titles}
     return Judgements(titles, judge_families, list(answers.values()), score_form(suite), ends, failed_notes(runs))

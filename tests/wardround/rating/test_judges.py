@@ -1,11 +1,14 @@
 """Judges held beside people and beside each other: what each table tells, and that it cannot be missed."""
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nodes.consultation.final_report import FinalReport
+from scoring.consultation import ConsultationAnswers
 from tests.support import runs
 from tests.support.commands import wardround
 from tests.support.fake_server import FakeServer
@@ -13,9 +16,10 @@ from tests.support.recorded_runs import ENGLISH, graded, write_run
 from tests.wardround.rating.test_rating import consulted, mark
 from wardround.config.experiment import Experiment
 from wardround.rating.items import items_of
-from wardround.rating.judges import AS_RUN, JudgedAnswer, Judgements, family, tables_of
+from wardround.rating.judges import AS_RUN, JudgedAnswer, Judgements, family, judged, tables_of
 from wardround.rating.marks import FILE, Marks
 from wardround.store.recorded_run import find_runs
+from wardround.store.result import Result
 from wardround.tables.table import Table
 
 
@@ -32,6 +36,22 @@ from wardround.tables.table import Table
 )
 def test_the_family_of_a_model_is_told_by_its_name_whoever_serves_it(spec: str, name: str | None) -> None:
     assert family(spec) == name
+
+
+def replied(models: dict[str, list[str]]) -> Result:
+    """Return the result of one consultation, and who answered in it."""
+    report = FinalReport(
+        symptoms="Pain.", examinations="X-ray.", diagnosis=["Caries"], basis="Seen.", treatment="Rest."
+    )
+    return graded(ENGLISH[0], answers=ConsultationAnswers(report=report), models=models)
+
+
+def test_a_model_is_of_the_family_that_its_block_names(tmp_path: Path) -> None:
+    results = [replied({"doctor": ["ward"], "mvme_director": ["grader"]})]
+    blocks = {"ward": {"spec": "openai:Qwen/Qwen3-32B"}, "grader": {"spec": "openai:gpt-4o"}}
+    write_run(tmp_path / "one", results, data={"case_ids": [ENGLISH[0]]}, model=blocks)
+    found = asyncio.run(judged(find_runs([tmp_path / "one"]), []))
+    assert found.judges == {AS_RUN: "gpt"} and found.answers[0].families == {"qwen"}
 
 
 def answered(favour: float, cases: int = 12) -> Judgements:
