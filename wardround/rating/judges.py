@@ -36,6 +36,7 @@ from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 _log = logging.getLogger(__name__)
 
 AS_RUN, PEOPLE, PANEL = "as run", "people", "panel"
+_AIDES = ("extraction", "refiner")  # they read what was said and recorded; no judged answer is theirs
 _NOT_FAMILIES = frozenset({"meta", "chat"})  # first words of model names that belong to different families
 _FAMILIES = {"chatgpt": "gpt", "o": "gpt", "codellama": "llama", "qwq": "qwen"}
 
@@ -88,7 +89,7 @@ async def judged(runs: Sequence[RecordedRun], judges: Sequence[str]) -> Judgemen
         blocks = run.experiment.model
         answered = {role: [block_of(model, blocks).spec for model in models] for role, models in run.models.items()}
         specs |= {spec for role in judging_roles() for spec in answered.get(role, ())}
-        others = {*judging_roles(), *patients_side(run.experiment)}
+        others = {*judging_roles(), *patients_side(run.experiment), *_AIDES}
         doctors = [spec for role, models in answered.items() if role not in others for spec in models]
         families = frozenset(filter(None, map(family, doctors)))
         for result in run.each_answered():

@@ -54,6 +54,13 @@ def test_a_model_is_of_the_family_that_its_block_names(tmp_path: Path) -> None:
     assert found.judges == {AS_RUN: "gpt"} and found.answers[0].families == {"qwen"}
 
 
+def test_who_lists_orders_or_describes_a_case_for_the_memory_is_no_doctor(tmp_path: Path) -> None:
+    gpt, qwen = ["openai:gpt-4o"], ["openai:qwen3"]
+    results = [replied({"doctor": qwen, "extraction": gpt, "refiner": gpt, "patient": gpt, "mvme_director": gpt})]
+    write_run(tmp_path / "one", results, data={"case_ids": [ENGLISH[0]]})
+    assert asyncio.run(judged(find_runs([tmp_path / "one"]), [])).answers[0].families == {"qwen"}
+
+
 def answered(favour: float, cases: int = 12) -> Judgements:
     """Two doctors on the same cases; the judge of the first one's family gives that one so much more."""
     answers = []
