@@ -1,5 +1,6 @@
 """AIE's Tables 2 and 3, and the cells behind its Figure 3a."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from scoring.aie.metrics import METRICS, score_aie
@@ -22,8 +23,7 @@ def doctors(release: Release) -> list[Cell]:
         read = read_aie(file).records
         records = [one for one in read if one.diagnosis is not None and len(one.history) > 1]
         if not records:
-            lacks = "diagnosis" if all(one.diagnosis is None for one in read) else "dialogue of two turns or more"
-            release.notes.append(f"{release.name_of(file)} is left out: none of its transcripts has a {lacks}.")
+            release.leave_out_file(file, f"none of its transcripts has {_lacking(read)}")
             continue
         table = exam if records[0].dataset else hospital
         if incomplete := [one.case for one in read if one not in records]:
@@ -48,6 +48,14 @@ def doctors(release: Release) -> list[Cell]:
         }
         cells += cells_of(table, printed, found)
     return cells
+
+
+def _lacking(transcripts: Sequence[AieTranscript]) -> str:
+    """Return what no transcript has of a diagnosis and a dialogue; both, if some have the one and some the other."""
+    diagnosis, dialogue = "a diagnosis", "a dialogue of two turns or more"
+    if all(one.diagnosis is None for one in transcripts):
+        return diagnosis
+    return dialogue if all(len(one.history) < 2 for one in transcripts) else f"both {diagnosis} and {dialogue}"
 
 
 def simulators(release: Release, *, by_turn: bool) -> list[Cell]:

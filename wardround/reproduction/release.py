@@ -19,7 +19,8 @@ class Release:
     source: Path
     leave_out: Collection[str] = ()  # ids of cases that do not count
     files: dict[str, list[str]] = field(default_factory=dict)  # by row (doctor)
-    notes: list[str] = field(default_factory=list)  # what is to be said of them
+    left_out: list[str] = field(default_factory=list)  # which files are, and why
+    notes: list[str] = field(default_factory=list)  # what else is to be said
     cells: list[Cell] = field(default_factory=list)  # of the paper's tables
     ids: set[str] = field(default_factory=set)  # of all cases
 
@@ -50,11 +51,15 @@ class Release:
             if row and first and fits(first):
                 yield file, row
 
+    def leave_out_file(self, file: Path, why: str) -> None:
+        """Say that a file is left out, and why."""
+        self.left_out.append(f"{self.name_of(file)} is left out: {why}.")
+
     def add(self, group: dict[str, Record], records: Mapping[str, Record], row: str, file: Path) -> None:
         """Add a file's records to the doctor's; a file that repeats cases is another run, and left out."""
         name = self.name_of(file)
         if group.keys() & records.keys():
-            self.notes.append(f"{name} is left out: {row} already has these cases from {', '.join(self.files[row])}.")
+            self.leave_out_file(file, f"{row} already has these cases from {', '.join(self.files[row])}")
             return
         group.update(records)
         self.ids |= records.keys()

@@ -46,7 +46,7 @@ def reproduce(
             release.cells = ai_hospital.doctors(release, terms)
     if not release.files:
         why = f"no file has the form of {paper}'s release and a path that names one of its doctors"
-        raise ConfigurationError(f"{source}: {' '.join(release.notes if paper == 'aie' else ()) or why}")
+        raise ConfigurationError(f"{source}: {' '.join(release.left_out) or why}")
     if paper != "ai_hospital" and (unknown := sorted(set(leave_out) - release.ids)):
         raise ConfigurationError(f"--leave-out {unknown[0]}: no file in the source has this case")
     return release
@@ -86,4 +86,6 @@ def reproduction_table(paper: str, found: Release) -> Table:
         lacking = dict.fromkeys(cell.row for cell in found.cells if cell.table == table and cell.ours is None)
         if lacking:
             notes.append(f"{table}, without a file: {', '.join(lacking)}.")
-    return Table(f"reproduction-{paper}", f"Published cells of {paper}", columns, rows, [*notes, *found.notes])
+    return Table(
+        f"reproduction-{paper}", f"Published cells of {paper}", columns, rows, [*notes, *found.left_out, *found.notes]
+    )

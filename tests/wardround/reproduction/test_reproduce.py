@@ -35,7 +35,7 @@ def test_files_of_aie_are_told_by_form_doctors_by_path_and_tables_by_their_cases
     (tmp_path / "broken_gpt4.json").write_text("{", "utf-8")
     found = reproduce("aie", tmp_path)
     assert found.files == {"GPT-4": ["out/copy/gpt-4-again.json"], "QianWen": ["out/exam/qianwen_medqa.json"]}
-    assert any("hospital/gpt4.json is left out" in note for note in found.notes)
+    assert any("hospital/gpt4.json is left out" in note for note in reproduction_table("aie", found).notes)
     run = {(cell.table[:7], cell.row, cell.column): cell for cell in found.cells if cell.ours is not None}
     assert len(found.cells) == 140 + 74 and len(run) == 20
     values = score_aie([AieTranscript.model_validate(one) for one in CHINESE], "paper")["COVERAGE"]
@@ -148,10 +148,13 @@ def test_cases_that_a_file_lacks_are_named_with_what_they_would_have_to_be(tmp_p
 def test_a_file_whose_transcripts_all_lack_what_is_counted_is_named_with_what_they_lack(tmp_path: Path) -> None:
     written(tmp_path / "gpt4.json", [{**one, "diagnosis": None} for one in CHINESE])
     written(tmp_path / "glm.json", [{**one, "history": one["history"][:1]} for one in CHINESE])
+    halves = [{**CHINESE[0], "diagnosis": None}, {**CHINESE[1], "history": CHINESE[1]["history"][:1]}]
+    written(tmp_path / "internlm.json", halves)
     written(tmp_path / "qianwen.json", CHINESE)
-    assert [note for note in reproduce("aie", tmp_path).notes if "is left out" in note] == [
+    assert reproduce("aie", tmp_path).left_out == [
         "glm.json is left out: none of its transcripts has a dialogue of two turns or more.",
         "gpt4.json is left out: none of its transcripts has a diagnosis.",
+        "internlm.json is left out: none of its transcripts has both a diagnosis and a dialogue of two turns or more.",
     ]
     (tmp_path / "qianwen.json").unlink()
     with pytest.raises(ConfigurationError, match=f"{tmp_path.name}: glm.json is left out: .* a diagnosis"):
