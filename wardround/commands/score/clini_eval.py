@@ -23,6 +23,7 @@ from scoring.clini_eval.points import (
     estimates_of,
     failed_as_wrong,
 )
+from scoring.metrics.comparison import gain_in_percent
 from scoring.metrics.samples import mean, of_epoch
 from scoring.metrics.statistics import Estimate
 from wardround.analysis.notes import unread_by_rules
@@ -191,12 +192,13 @@ def _gains(
 
     The dialogues of a note are averaged first, so that one that failed shifts no gain.
     """
-    common = sorted(ours.keys() & theirs.keys() or ours.keys() | theirs.keys())
+    shared = ours.keys() & theirs.keys()
 
-    def points(judged: Mapping[str, Sequence[CliniEvalScores]], name: str) -> float | None:
-        return mean(mean(_points(each, name) for each in judged[note]) for note in common if note in judged)
+    def points(judged: Mapping[str, Sequence[CliniEvalScores]], name: str) -> dict[str, list[float]]:
+        of_notes = ((note, mean(_points(each, name) for each in found)) for note, found in judged.items())
+        return grouped((note if shared else "", value) for note, value in of_notes if value is not None)
 
-    gains = {name: _gain(points(ours, name), points(theirs, name)) for name in (*_GAINS, ASSESSED)}
+    gains = {name: gain_in_percent(points(ours, name), points(theirs, name)) for name in (*_GAINS, ASSESSED)}
     return {name: gain for name, gain in gains.items() if gain is not None}
 
 
@@ -229,8 +231,3 @@ def _group_of(dialogue: Dialogue, factor: Factor) -> str:
 
 def _mean(metrics: Mapping[str, Estimate], name: str) -> float | None:
     return metrics[name].mean if name in metrics else None
-
-
-def _gain(value: float | None, base: float | None) -> float | None:
-    """Return the difference to a base in percent of it; None if there is none."""
-    return None if value is None or not base else 100 * (value / base - 1)

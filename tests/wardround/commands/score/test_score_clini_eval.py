@@ -9,10 +9,11 @@ from typer.testing import CliRunner, Result
 
 from cases import load_cases, save_cases
 from cases.dialogue_files import read_dialogues
-from scoring.clini_eval.points import LEAVES, MAINS, TOTAL, statistics_of
+from scoring.clini_eval.points import LEAVES, MAINS, TOTAL, CliniEvalScores, statistics_of
 from tests.scoring.clini_eval_dialogues import dialogue_file, interview
 from tests.support.fake_server import ChatRequest, FakeServer
 from wardround.commands.score import score_app
+from wardround.commands.score.clini_eval import _gains
 
 FULL = {key: leaf.maximum for key, leaf in LEAVES.items()}
 
@@ -139,6 +140,17 @@ def test_each_note_counts_alike_in_a_gain_where_one_of_its_dialogues_is_missing(
     source = dialogue_file(tmp_path / "d.jsonl", *talks["direct"], *talks["clini_recon"][1:])
     _, other = written(run(source, "--by", "strategy", "--over", "direct", "--json", out), out)["groups"]
     assert other["n"] == 3 and other["gains"] == {"Assessed Points": pytest.approx(0)}
+
+
+def test_a_gain_in_a_score_is_over_the_notes_of_which_both_have_it() -> None:
+    full = CliniEvalScores(leaves=dict.fromkeys(LEAVES, 1.0))
+    half, none = (CliniEvalScores(leaves=dict.fromkeys(LEAVES, points)) for points in (0.5, 0.0))
+    partial = CliniEvalScores(leaves={}, unscored=dict.fromkeys(LEAVES, "nothing to assess"))
+    assert _gains({"a": [full], "b": [full]}, {"a": [half], "b": [partial]})[TOTAL] == 100
+    assert _gains({"a": [full], "b": [none]}, {"a": [half], "b": [partial]})[TOTAL] == 100, "b has no total of theirs"
+    assert TOTAL not in _gains({"a": [full], "b": [partial]}, {"a": [partial], "b": [half]}), "no note has both"
+    assert _gains({"a": [full], "b": [none]}, {"c": [half]})[TOTAL] == 0, "over all, as they share no note"
+    assert TOTAL not in _gains({"a": [full]}, {"a": [none]})
 
 
 def test_a_gain_that_cannot_be_told_is_said(tmp_path: Path) -> None:
