@@ -6,6 +6,7 @@ from typing import Any
 
 from cases import Case
 from nodes.context import Context
+from nodes.patients.medpmc.actor import actor
 from nodes.patients.medpmc.personas import Persona, drawn, profession_of
 from nodes.state.chart import Turn
 from nodes.workflow.admission import in_played_sex
@@ -170,19 +171,27 @@ def _personas_of(run: RecordedRun, in_title: bool) -> Table:
         turns = [turn for _, acted_turns in dialogues for turn in acted_turns]
         ratios = [(case, len(words(turn.text)) / max(1, len(words(turn.plain)))) for case, turn in turns]
         unchanged = [(case, 100.0 * (turn.text == turn.plain)) for case, turn in turns]
-        means = {"ratio": over_cases(ratios), "plain": over_cases(unchanged, PERCENT)}
+        refused = [
+            (result.case_id, 100.0 * (call.error is not None))
+            for result, _ in dialogues
+            for call in run.trace(result).calls
+            if call.role == actor.name
+        ]
+        means = {"ratio": over_cases(ratios)}
+        means |= {"plain": over_cases(unchanged, PERCENT), "refused": over_cases(refused, PERCENT)}
         means |= estimate_scores([result for result, _ in dialogues], suite)
         counts = {"dialogues": len(dialogues), "replies": len(turns)}
         rows.append({"persona": f"{profession.replace('_', ' ')}, {sex}", **counts, **measured(means)})
     columns = [
         Column("persona", "Persona", key=True),
         *alike({"dialogues": "Dialogues", "replies": "Replies"}),
-        *alike({"ratio": "Length", "plain": "Left plain"}, mean=True),
+        *alike({"ratio": "Length", "plain": "Left plain", "refused": "Refused"}, mean=True),
         *alike(suite.titles, form=score_form(suite), mean=True),
     ]
     notes = [
         "Length: words of the reply divided by words before rephrasing, mean over replies. Left plain: percent of "
-        "replies said without rephrasing, because the rewriting was refused (facts, length) or changed nothing."
+        "replies said without rephrasing, because the rewriting was refused or changed nothing. Refused: percent of "
+        "replies of which no rewriting could be taken (facts, length, or none in the form that was asked for)."
     ]
     title = f"Personas: {run.name}" if in_title else "Personas"
     name = f"personas-{run.name.replace('/', '-')}" if in_title else "personas"
