@@ -147,9 +147,10 @@ def of_source(case: Case, **fields: Any) -> Case:
     return case.model_copy(update={"provenance": case.provenance.model_copy(update=fields)})
 
 
-def talked(case: Case) -> Result:
-    """A consultation that ended with gout."""
-    report = dict.fromkeys(("symptoms", "examinations", "basis", "treatment"), "x") | {"diagnosis": ["Gout"]}
+def talked(case: Case, *diagnosis: str) -> Result:
+    """A consultation that ended with a diagnosis, gout if none is given."""
+    parts = dict.fromkeys(("symptoms", "examinations", "basis", "treatment"), "x")
+    report = {**parts, "diagnosis": diagnosis or ["Gout"]}
     return graded(case.id, answers={"dialogue": [], "report": report})
 
 
@@ -190,6 +191,43 @@ async def test_a_result_of_no_case_of_the_run_is_refused_as_it_is_without_anothe
     run = write_run(tmp_path / "run", [*map(told_right, (FIRST, OTHER))], graph="clinical_workflow", data=data)
     with pytest.raises(ConfigurationError, match=rf"the result for {OTHER.id}, epoch 0, is not part of this run"):
         await rescore(run, cases=saved(tmp_path, *CASES))
+
+
+@pytest.mark.parametrize(
+    ("suite", "column", "options"),
+    [("icd10", "R", {}), ("mvme", "diagnosis", {"grade": True}), ("medpmc", "Diagnosis", {})],
+)
+def test_reports_of_a_consultation_are_compared_with_the_new_keys(
+    tmp_path: Path, suite: str, column: str, options: dict[str, Any]
+) -> None:
+    how: dict[str, Any] = {"graph": "consultation", "workflow": {"patient": "medpmc"}, "data": {"case_ids": [FIRST.id]}}
+    run = write_run(tmp_path / "run", [talked(FIRST, *FIRST.key.diagnosis)], **how)
+    before = contents(run)
+    for key, same in ((FIRST.key.diagnosis, True), (OTHER.key.diagnosis, False)):
+        file = saved(tmp_path, rekeyed(FIRST, diagnosis=key))
+        given = {"cases": file, **options}
+        own, other = (score_transcripts(suite, run, **each) for each in (options, given))
+        assert (own["metrics"][column] == other["metrics"][column]) == same
+        assert other["keys"] == {"file": str(file), "changed": [] if same else [FIRST.id]} and "keys" not in own
+        assert other["notes"][0].startswith(f"Scored by the keys of {file}")
+    assert contents(run) == before
+
+
+@pytest.mark.parametrize(
+    ("suite", "options", "why"),
+    [
+        ("mvme", {}, "nothing is compared with it; add --grade"),
+        ("medpmc", {"recall": "rougeL"}, "scores one run alone"),
+        ("icd10", {}, "is for runs; .* with --reference"),
+    ],
+)
+def test_keys_with_which_nothing_would_be_compared_are_refused(
+    run: Path, tmp_path: Path, suite: str, options: dict[str, Any], why: str
+) -> None:
+    file = saved(tmp_path, *CASES)
+    source = file if suite == "icd10" else run
+    with pytest.raises(ConfigurationError, match=f"--cases {file}: {why}"):
+        score_transcripts(suite, source, cases=file, **options)
 
 
 def test_a_file_that_lacks_a_case_of_the_run_is_refused_with_its_name(run: Path, tmp_path: Path) -> None:

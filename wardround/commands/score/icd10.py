@@ -23,10 +23,11 @@ from wardround.commands.score.report_cases import (
     count_reports,
     failed_reports,
     read_report_cases,
+    run_of_reports,
 )
+from wardround.commands.score.rescored import KeysOption, keys_of
 from wardround.commands.score.transcripts import JudgeOption, checked_models
 from wardround.run.own_loop import run_alone
-from wardround.store.recorded_run import find_run
 from wardround.tables.ai_hospital import is_english, language_name
 from wardround.tables.scores import failed_notes
 
@@ -49,6 +50,7 @@ def icd10(
     ] = "rule",
     judge: JudgeOption = "offline",
     mode: ModeOption = "sound",
+    cases: KeysOption = None,
 ) -> Scores:
     """Score diagnoses by ICD-10 terms (AI Hospital, table 3).
 
@@ -57,12 +59,12 @@ def icd10(
     as R.published, R.code, R.category and so on. A report without a diagnosis counts as missing all diseases of the
     reference (sound mode), or is left out (paper mode).
     """
-    run = find_run(source) if source.is_dir() else None
-    cases = read_report_cases(source, reference, run)
+    run = run_of_reports(source, cases)
+    reports = read_report_cases(source, reference, run)
     if judge != OFFLINE and splitter != "llm":
         refuse(f"--judge {judge}: nobody would be asked; add --splitter llm to have it find the diseases")
     sound = mode == "sound"
-    with_diagnosis = [case for case in cases if _has_diagnosis(case, mode)]
+    with_diagnosis = [case for case in reports if _has_diagnosis(case, mode)]
     if not with_diagnosis:
         wanted = (
             "a heading such as #诊断结果# or # Diagnosis" if sound else f"{_AS_PUBLISHED} (--mode sound: others too)"
@@ -71,15 +73,16 @@ def icd10(
     if terms == ICD10CM:
         _check_english(source, with_diagnosis)
     term_list = load_terms(terms)
-    split, failures = _split(cases if sound else with_diagnosis, splitter, term_list, judge)
+    split, failures = _split(reports if sound else with_diagnosis, splitter, term_list, judge)
     diseases = [found for _, found in split]
     mode_rule: Rule = "code" if sound else "published"
     rules = {rule: agreement(diseases, term_list, rule) for rule in RULES}
     answered: dict[str, Estimate] = {}
-    notes = failed_notes([run] if run else [])
-    if len(with_diagnosis) < len(cases):
+    key_notes, keys = keys_of(run)
+    notes = [*key_notes, *failed_notes([run] if run else [])]
+    if len(with_diagnosis) < len(reports):
         what = "and count as naming no disease" if sound else f"(in files: {_AS_PUBLISHED}) and are left out"
-        notes.append(f"{len(cases) - len(with_diagnosis)} of {len(cases)} reports have no diagnosis {what}.")
+        notes.append(f"{len(reports) - len(with_diagnosis)} of {len(reports)} reports have no diagnosis {what}.")
         answered_cases = [found for case, found in split if _has_diagnosis(case, mode)]
         answered = agreement(answered_cases, term_list, mode_rule).columns if sound else {}
     metrics = {"#": predicted_entities(diseases), **rules[mode_rule].columns}
@@ -90,7 +93,7 @@ def icd10(
         without, _ = _split(failed, splitter, term_list, judge)
         tables += as_wrong_table(agreement([*diseases, *(each for _, each in without)], term_list, mode_rule).columns)
     n, more = count_reports(run, [case for case, _ in split])
-    return Scores("icd10", mode, n, metrics, tables, notes, bool(failures), answered, more=more)
+    return Scores("icd10", mode, n, metrics, tables, notes, bool(failures), answered, more=more, keys=keys)
 
 
 def _check_english(source: Path, cases: Sequence[ReportCase]) -> None:

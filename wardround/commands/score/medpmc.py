@@ -26,7 +26,7 @@ from scoring.panel import Verdict, agreement, ask_panel
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.compared import by_file, cell, correlated
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table, asked_of_rules, of_each
-from wardround.commands.score.rescored import scores_of_run
+from wardround.commands.score.rescored import KeysOption, scores_of_run
 from wardround.commands.score.transcripts import (
     Against,
     HumanScores,
@@ -85,6 +85,7 @@ def medpmc(
     ] = "consultation",
     against: Against = None,
     human: HumanScores = None,
+    cases: KeysOption = None,
 ) -> Scores:
     """Score consultations by the columns of Med-PMC.
 
@@ -99,7 +100,10 @@ def medpmc(
         refuse(f"--judged {judged}: nobody would be asked; add --judge SPEC")
     options = transcripts[1:] or against or human or judge or (recall, entities, mma) != ("rouge1", "rules", "all")
     if is_run(transcripts[0]) and mode == "sound" and not options:
-        return replace(scores_of_run(transcripts[0], "medpmc", mode), how={"recall": recall, "entities": entities})
+        found = scores_of_run(transcripts[0], "medpmc", mode, cases=cases)
+        return replace(found, how={"recall": recall, "entities": entities})
+    if cases:
+        refuse(f"--cases {cases}: scores one run alone, in sound mode and without other options; leave them out")
     path_of, runs = each_doctor(transcripts)
 
     def scored(paths: Sequence[Path]) -> Scored[MedPmcTranscript]:
@@ -114,7 +118,7 @@ def medpmc(
 
     own = scored([*path_of.values()])
     people = judgements_of(human, own.files)
-    cases, samples = own.dialogues, own.samples
+    played, samples = own.dialogues, own.samples
     tables: list[ExtraTable] = []
     notes = [*failed_notes(runs), *failed_against(against)]
     if against:
@@ -125,12 +129,12 @@ def medpmc(
         )
     role, ends = _JUDGES[judged]
     judged_columns = {f"Judge: {aspect}": aspect for aspect in role.answer.model_fields}
-    verdicts = _judge(cases, judge, role) if judge else []
+    verdicts = _judge(played, judge, role) if judge else []
     if judge:
         for column, aspect in judged_columns.items():
             samples[column] = known((case.case, verdict.mean(aspect)) for case, verdict in verdicts)
         tables += _each_judge(role, [verdict for _, verdict in verdicts])
-        notes += [*_not_judged(cases, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
+        notes += [*_not_judged(played, verdicts), *asked_of_rules(*(("--judge", spec) for spec in judge))]
     if human:
         tables.append(correlated(samples, people))
     estimate_all = partial(_columns, judged=dict.fromkeys(judged_columns, ends), clustered=mode == "sound")
@@ -148,10 +152,10 @@ def medpmc(
     if mode == "paper":
         tables.insert(0, _as_printed(metrics))
     tables += _rounds(dict(zip(path_of.values(), own.files, strict=True)))
-    notes += _unscored(cases, metrics, judged_columns)
+    notes += _unscored(played, metrics, judged_columns)
     if entities == "rules":
         notes.append("Examination counts entities found by rules; the paper uses spaCy's (--entities spacy).")
-    n, more = counts([one.case for one in cases])
+    n, more = counts([one.case for one in played])
     choices = {"recall": recall, **({"model": model} if model else {}), "entities": entities}
     choices |= {"mma": mma} if mma != "all" else {}
     failed = any(verdict.failures for _, verdict in verdicts)

@@ -27,11 +27,13 @@ from wardround.commands.score.report_cases import (
     read_report_cases,
     report_cases_of_file,
     reports_of_run,
+    run_of_reports,
 )
+from wardround.commands.score.rescored import KeysOption, keys_of
 from wardround.commands.score.transcripts import JudgeOption, checked_models, read_files
 from wardround.printing import first_of
 from wardround.run.own_loop import run_alone
-from wardround.store.recorded_run import RecordedRun, find_run
+from wardround.store.recorded_run import RecordedRun
 from wardround.tables.scores import failed_notes, judge_notes
 
 Grades = Mapping[Part, Option | None]
@@ -49,6 +51,7 @@ def mvme(
     ] = False,
     judge: JudgeOption = "offline",
     mode: ModeOption = "sound",
+    cases: KeysOption = None,
 ) -> Scores:
     """Score reports by grades 1 to 4 (AI Hospital, table 2).
 
@@ -57,13 +60,15 @@ def mvme(
     """
     if judge != OFFLINE and not (grade or error_types):
         refuse(f"--judge {judge}: nobody would be asked; add --grade to grade the reports anew, or --error-types")
-    if reference and not grade:
-        refuse(f"--reference {reference}: nothing is compared with it; add --grade to grade the reports anew")
+    for option, file in (("--reference", reference), ("--cases", cases)):
+        if file and not grade:
+            refuse(f"{option} {file}: nothing is compared with it; add --grade to grade the reports anew")
     settings = checked_models({"default": judge})
     failures: list[tuple[ReportCase, str]] = []
     tables: list[ExtraTable] = []
-    run = find_run(source) if source.is_dir() else None
-    notes = failed_notes([run] if run else [])
+    run = run_of_reports(source, cases)
+    key_notes, keys = keys_of(run)
+    notes = [*key_notes, *failed_notes([run] if run else [])]
     notes += asked_of_rules(("--judge", judge)) if grade or error_types else []
 
     async def ask_director(case: ReportCase) -> MvmeGrades:
@@ -101,7 +106,7 @@ def mvme(
         failures = [*failures, *unexplained]
     notes += unanswered([reason for _, reason in failures])
     n, more = count_reports(run, [case for case, _ in graded])
-    return Scores("mvme", mode, n, metrics, tables, notes, failed=bool(failures), more=more)
+    return Scores("mvme", mode, n, metrics, tables, notes, failed=bool(failures), more=more, keys=keys)
 
 
 def _released_grades(source: Path, mode: Definition) -> tuple[Graded, dict[str, Estimate]]:

@@ -19,6 +19,7 @@ from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import refuse_records
 from wardround.commands.score.transcripts import counts, failed_results
 from wardround.store.recorded_run import RecordedRun
+from wardround.store.rekeyed import run_to_score
 from wardround.store.result import Result
 
 ReportSource = Annotated[
@@ -57,6 +58,15 @@ class ReportCase:
     def both(self) -> tuple[ReportParts, ReportParts]:
         """The report and the reference, for the director."""
         return ReportParts(**self.report), ReportParts(**self.reference)
+
+
+def run_of_reports(source: Path, cases: Path | None) -> RecordedRun | None:
+    """Return the run that the source is, with the keys of ``cases`` if they are given; None if it is a file."""
+    if source.is_dir():
+        return run_to_score(source, cases)
+    if cases is not None:
+        refuse(f"--cases {cases}: is for runs; give the expert's parts for a file with --reference")
+    return None
 
 
 def read_report_cases(source: Path, reference: Path | None, run: RecordedRun | None) -> list[ReportCase]:

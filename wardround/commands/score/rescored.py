@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -27,6 +27,10 @@ from wardround.store.result import Result
 _CASES = ("entered", "still_right", "unscored")  # unscored ones go on to the next stage
 _CLAIMS = ("recall", "precision", "cases with a report")
 RunDirectory = Annotated[Path, Argument(metavar="RUN", help="Run directory.")]
+KeysOption = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="Score by the corrected answer keys of this file, which holds the cases of the run."),
+]
 
 
 def rescoring_by(suite: Suite) -> Callable[..., Scores]:
@@ -43,13 +47,7 @@ def rescoring_by(suite: Suite) -> Callable[..., Scores]:
                 "may be repeated.",
             ),
         ] = None,
-        cases: Annotated[
-            Path | None,
-            Option(
-                metavar="FILE",
-                help="Score by the corrected answer keys of this file, which holds the cases of the run.",
-            ),
-        ] = None,
+        cases: KeysOption = None,
     ) -> Scores:
         found = scores_of_run(run, suite.name, mode, parse_models(models or []), cases)
         note = ["Both modes are the same for this suite."] if mode == "paper" else []
@@ -95,8 +93,8 @@ def scores_of_run(
         for reason, count in reasons.items()
     ]
     notes += average_notes(SUITES[suite], [{name: each.n for name, each in metrics.items()}])
-    if isinstance(run, RekeyedRun):
-        notes.insert(0, run.note)
+    key_notes, keys = keys_of(run)
+    notes = [*key_notes, *notes]
     if failed := summary["failed"]:
         notes.insert(0, f"{failed} of {len(results)} results have no scores: their cases failed.")
     judges = {role: summary["models"][role] for role in judging_roles() if role in summary["models"]}
@@ -114,9 +112,12 @@ def scores_of_run(
         if reason.startswith(JUDGE_FAILED)
     ]
     notes += [f"The first failure of a judge: case {one}" for one in unjudged[:1]]
-    return Scores(
-        suite, mode, n, metrics, tables, notes, failed=bool(unjudged), more=more, keys=summary.get("keys", {})
-    )
+    return Scores(suite, mode, n, metrics, tables, notes, failed=bool(unjudged), more=more, keys=keys)
+
+
+def keys_of(run: RecordedRun | None) -> tuple[list[str], dict[str, Any]]:
+    """Return a note on the keys by which a run is scored, and what they are, if they are those of another file."""
+    return ([run.note], run.keys_told) if isinstance(run, RekeyedRun) else ([], {})
 
 
 def _claim_precision(run: RecordedRun, results: Sequence[Result]) -> Estimate | None:
