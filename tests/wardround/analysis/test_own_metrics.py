@@ -128,6 +128,8 @@ def test_a_suite_of_ones_own_is_a_command_of_score(runs: tuple[Path, Path]) -> N
         assert done.exit_code == 0 and "named" in done.output and "1.000" in done.output, done.output
         assert CliRunner().invoke(app, ["score", "named_only", str(runs[0])]).output == done.output
         assert "named-only" in CliRunner().invoke(app, ["score", "--help"]).output
+        mistyped = CliRunner().invoke(app, ["score", "named-onyl", str(runs[0])])
+        assert mistyped.exit_code == 2 and "No such command 'named-onyl': did you mean 'named-only'?" in mistyped.output
     finally:
         del SUITES._entries["named_only"]
 

@@ -57,10 +57,13 @@ class _Scores(Commands):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command and its arguments; a plug-in that is named after it may have added it."""
         if self.get_command(ctx, args[0]) is None:
+            from cases.validation import nearest
             from wardround.plugins import load_plugins
 
             after = [value for option, value in itertools.pairwise(args) if option == "--plugin"]
             load_plugins([*after, *(each.removeprefix(_PLUGIN) for each in args if each.startswith(_PLUGIN))])
+            if self.get_command(ctx, args[0]) is None:
+                ctx.fail(f"No such command {args[0]!r}: {nearest(args[0], scoring_functions())}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from cases.dialogues import Dialogue
 from cases.grouping import grouped
+from cases.validation import nearest
 from scoring.asking import ask_each
 from scoring.clini_eval.instructor import score_clini_eval
 from scoring.clini_eval.points import (
@@ -95,8 +96,9 @@ def clini_eval(
     settings = checked_models(parse_models(judge or ["offline"]))
     runs = {run.path: run for run in find_runs([source for source in sources if source.is_dir()])}
     dialogues = read_interviews(sources, list(runs.values()))
-    if over is not None and not any(over == _group_of(dialogue, Factor.STRATEGY) for dialogue in dialogues):
-        refuse(f"--over {over}: no dialogue of this strategy in the sources")
+    strategies = {_group_of(dialogue, Factor.STRATEGY) for dialogue in dialogues}
+    if over is not None and over not in strategies:
+        refuse(f"--over {over}: no dialogue of this strategy in the sources; {nearest(over, strategies)}")
 
     async def score(index: int) -> CliniEvalScores:
         overrides: dict[str, Any] = {} if mode == "sound" else {"diseases": [], "inferred": ""}

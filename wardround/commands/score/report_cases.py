@@ -77,7 +77,7 @@ def read_report_cases(source: Path, reference: Path | None, run: RecordedRun | N
     if run is None:
         return report_cases_of_file(source, reference)
     if reference:
-        refuse(f"--reference {reference}: is for files; a run is compared with the keys of its own cases")
+        refuse(f"--reference {reference}: is for files; a run is compared with the keys of its cases, or of --cases")
     cases = [case for case, _ in reports_of_run(run) if case.reference["diagnosis"]]
     if not cases:
         refuse(f"{source}: no finished case has both answers and a diagnosis to compare with")

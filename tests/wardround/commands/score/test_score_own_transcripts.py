@@ -345,7 +345,10 @@ def test_a_round_that_nobody_chooses_in_and_a_folder_that_is_none_are_refused_be
         (("medpmc", "--judge", "MODEL", "--human", "nowhere.csv"), "nowhere.csv: file not found"),
         (("medpmc", "--judge", "MODEL", "--json", "strangers.csv/x.json"), "file exists where a folder is needed"),
         (("clini-eval", "--judge", "MODEL", "--details", "folder"), "folder: is a directory"),
-        (("clini-eval", "--judge", "MODEL", "--by", "strategy", "--over", "nobody"), "no dialogue of this strategy"),
+        (
+            ("clini-eval", "--judge", "MODEL", "--by", "strategy", "--over", "nobody"),
+            "no dialogue of this strategy in the sources; expected one of",
+        ),
         (("mvme", "--grade", "--judge", "MODEL", "--json", "folder"), "folder: is a directory"),
     ],
 )

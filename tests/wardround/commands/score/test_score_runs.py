@@ -84,8 +84,8 @@ def test_mvme_of_a_run_of_another_suite_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (("mvme", "--grade"), "a run is compared with the keys of its own cases"),
-        (("icd10",), "a run is compared with the keys of its own cases"),
+        (("mvme", "--grade"), "a run is compared with the keys of its cases, or of --cases"),
+        (("icd10",), "a run is compared with the keys of its cases, or of --cases"),
         (("mvme",), "nothing is compared with it; add --grade"),
     ],
 )
