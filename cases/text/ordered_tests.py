@@ -68,8 +68,9 @@ def ordered_tests(words: str) -> tuple[Placed, ...]:
 
 
 def denied(words: str) -> list[Span]:
-    """Return the spans, in the folded words, that are no order: declined, past, told as a result, or repeated."""
-    folded, names = with_mark(words), ("not_to_be_done", "done_before", "result_told", "told_back")
+    """Return the spans, in the folded words, that are no order: declined, left out, past, told as a result or back."""
+    names = ("not_to_be_done", "left_out", "done_before", "result_told", "told_back")
+    folded = with_mark(words)
     return [match.span() for name in names for match in _PATTERNS[name].finditer(folded)]
 
 
