@@ -18,6 +18,7 @@ from cases.grouping import grouped
 from cases.readable import unpiped
 from cases.whole_files import replacing, unless_linked
 from llm.checksums import sealed
+from wardround.printing import reason
 
 TO_RESUME = "fix this, then run the same command again to resume"
 DAMAGED = "damaged"  # the folder in a run directory for what could not be read
@@ -61,7 +62,7 @@ def only_writer(
     except Timeout:
         raise refusal(taken) from None
     except OSError as error:
-        raise refusal(f"{root}: cannot be written: {error.strerror or error}") from error
+        raise refusal(f"{error.filename or root}: cannot be written: {reason(error)}") from error
     try:
         yield
     finally:

@@ -362,6 +362,17 @@ def test_two_runs_in_one_directory_at_once_are_refused(tmp_path: Path) -> None:
     open_once(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("in_the_way", "why"), [("", "a part of this path is a file"), ("traces", "file exists where a folder is needed")]
+)
+def test_a_file_where_a_run_needs_a_folder_is_named_with_the_remedy(tmp_path: Path, in_the_way: str, why: str) -> None:
+    out = tmp_path / "out"
+    (out / in_the_way).parent.mkdir(exist_ok=True)
+    (out / in_the_way).write_text("in the way", "utf-8")
+    with pytest.raises(ConfigurationError, match=f"{out}/traces: cannot be written: {why}.*; name another"):
+        open_once(out)
+
+
 @pytest.mark.parametrize("in_the_way", ["", "traces", ".lock/x", "manifest.json/x", "results.jsonl/x"])
 def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path, in_the_way: str) -> None:
     out = tmp_path / "out"
