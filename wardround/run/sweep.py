@@ -24,12 +24,15 @@ def default_directory(sweep: Sweep) -> Path:
 
 def _with_relative_paths(identity: dict[str, Any]) -> dict[str, Any]:
     """Return an identity in which paths below the working directory are relative, however they were written."""
+
+    def relative(given: Any) -> Any:
+        if isinstance(given, list):
+            return [relative(each) for each in given]
+        path = Path(os.path.abspath(given)) if isinstance(given, str) else None
+        return str(path.relative_to(Path.cwd())) if path and path.is_relative_to(Path.cwd()) else given
+
     data = identity["data"]
-    for name in ("cases", "notes"):
-        given = data[name]
-        if isinstance(given, str) and (path := Path(os.path.abspath(given))).is_relative_to(Path.cwd()):
-            data = {**data, name: str(path.relative_to(Path.cwd()))}
-    return {**identity, "data": data}
+    return {**identity, "data": {**data, **{name: relative(data[name]) for name in ("cases", "notes", "terms")}}}
 
 
 def write_order(sweep: Sweep, root: Path) -> None:

@@ -36,7 +36,11 @@ _FILLED = (
 )
 _NAME_FILES = ("data.cases", "data.notes", "plugins", "prompts", "workflow.example")
 _PLACES = tuple(f"configuration.{key}: " for key in _NAME_FILES)
-_PLACE_OF = {"memory_content": "configuration.workflow.memory: ", "embedding": "configuration.workflow.embedding: "}
+_PLACE_OF = {
+    "memory_content": "configuration.workflow.memory: ",
+    "embedding": "configuration.workflow.embedding: ",
+    "terms": "configuration.data.terms: ",
+}
 
 
 def manifest_of(
@@ -48,12 +52,14 @@ def manifest_of(
     """
     example = experiment.context.example  # the user's own consultation
     weights = {folder: fingerprint(folder) for _, folder in experiment.context.model_folders()}
+    terms = experiment.data.terms
     return {
         "format": FORMAT,
         "configuration": experiment.identity,
         "data": {"cases" if experiment.data.notes is None else "notes": len(items), "fingerprint": _fingerprint(items)},
         "memory": None,
         **({"weights": weights} if weights else {}),
+        **({"terms": digest(Path(terms).read_bytes())} if terms else {}),
         **(beside or {}),
         "prompts": {**prompt_hashes(), **({"workflow.example": digest(Path(example).read_bytes())} if example else {})},
         "plugins": record_plugins(experiment.known_names),

@@ -322,6 +322,19 @@ def test_an_example_consultation_may_lie_elsewhere_but_not_say_something_else(tm
         opened(example)
 
 
+def test_a_list_of_terms_may_lie_elsewhere_but_not_hold_others(tmp_path: Path) -> None:
+    def opened(terms: Path) -> None:
+        open_once(tmp_path / "out", Experiment.model_validate({"data": {"terms": str(terms)}}))
+
+    terms = tmp_path / "terms.csv"
+    terms.write_text("A00,Cholera", "utf-8")
+    opened(terms)
+    opened(terms.rename(tmp_path / "moved.csv"))
+    terms.write_text("A01,Typhoid fever", "utf-8")
+    with pytest.raises(ConfigurationError, match="  terms: was"):
+        opened(terms)
+
+
 def test_concurrency_may_change(tmp_path: Path) -> None:
     open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 1}}))
     open_once(tmp_path, Experiment.model_validate({"run": {"concurrency": 9}}))
@@ -434,6 +447,17 @@ def test_the_same_experiment_comes_back_to_the_same_place_and_another_does_not()
     place = default_directory(one(Experiment()))
     assert place == default_directory(one(Experiment.model_validate({"run": {"concurrency": 9}})))
     assert place.parent == Path("runs") and place != default_directory(one(Experiment(seed=1)))
+
+
+def test_a_folder_that_moved_with_its_files_has_the_same_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def place(folder: Path, *names: str) -> Path:
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        data = {"notes": [str(folder / name) for name in names], "terms": str(folder / "terms.csv")}
+        return default_directory(one(Experiment.model_validate({"graph": "reconstruction", "data": data})))
+
+    assert place(tmp_path / "here", "a.txt", "b.txt") == place(tmp_path / "there", "a.txt", "b.txt")
+    assert place(tmp_path / "other", "a.txt", "c.txt") != place(tmp_path / "another", "a.txt", "b.txt")
 
 
 def test_cases_on_another_drive_than_the_working_directory_have_a_place_too(monkeypatch: pytest.MonkeyPatch) -> None:
