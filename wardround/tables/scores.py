@@ -219,27 +219,27 @@ def judge_notes(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 def _by_rules(runs: Sequence[RecordedRun], what: str, among: Collection[str]) -> list[str]:
-    played: dict[tuple[str, str], list[int]] = {}  # the runs in which rules played a role, by their places
-    for place, run in enumerate(runs):
-        for role, names in run.models.items():
-            for label in roles_by_rule({role: names}) if role in among else ():
-                played.setdefault((role, label), []).append(place)
-    sharing: dict[str, tuple[list[str], set[int]]] = {}  # the roles, and these runs, by the words for where it was so
-    for (role, label), places in played.items():
-        others = [run.name for place, run in enumerate(runs) if role in run.models and place not in places]
-        roles, shared = sharing.setdefault(_where([runs[place].name for place in places], others), ([], set()))
-        roles.append(label)
-        shared.update(places)
-    return [
-        said_by_rules(
-            what, roles, where, languages_of(result for place in sorted(places) for result in runs[place].results)
-        )
-        for where, (roles, places) in sharing.items()
-    ]
+    """Describe which of these roles rules played, and where; those that they played in the same runs share a note."""
+    places_of = grouped(
+        ((role, label), place)
+        for place, run in enumerate(runs)
+        for role, names in run.models.items()
+        if role in among
+        for label in roles_by_rule({role: names})
+    )
+    played = grouped((_where(runs, role, places), (label, places)) for (role, label), places in places_of.items())
+    notes = []
+    for where, shared in played.items():
+        places = {place for _, each in shared for place in each}
+        languages = languages_of(result for place in places for result in runs[place].results)
+        notes.append(said_by_rules(what, [label for label, _ in shared], where, languages))
+    return notes
 
 
-def _where(named: Sequence[str], others: Sequence[str]) -> str:
+def _where(runs: Sequence[RecordedRun], role: str, places: Sequence[int]) -> str:
     """Put into words which of the runs that have a role are meant, by the shorter list; empty if all are."""
+    named = [runs[place].name for place in places]
+    others = [run.name for place, run in enumerate(runs) if role in run.models and place not in places]
     if not others:
         return ""
     return f" in all but {', '.join(others)}" if len(others) < len(named) else f" in {', '.join(named)}"
