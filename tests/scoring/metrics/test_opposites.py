@@ -100,7 +100,9 @@ def test_a_word_that_ends_as_drugs_do_is_no_drug(word: str) -> None:
 
 def test_words_before_a_chinese_name_make_no_other_drug_of_it() -> None:
     assert names_another_drug("静滴青霉素", "头孢呋辛")
-    assert not names_another_drug("静滴青霉素", "青霉素") and not names_another_drug("青霉素", "静滴青霉素")
+    said = ["青霉素", "静滴青霉素", "注射青霉素", "静点青霉素", "打青霉素", "对青霉素过敏"]
+    assert not any(names_another_drug(one, other) for one in said for other in said)
+    assert names_another_drug("静推呋塞米", "皮下肝素") and names_another_drug("静滴诺氟沙星", "静滴氧氟沙星")
 
 
 @pytest.mark.parametrize(
