@@ -367,6 +367,8 @@ class RunDirectory:
             raise ConfigurationError(
                 f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another --out"
             )
+        if is_run(self.path.parent) and self.path == RunDirectory(self.path.parent).traces:
+            raise ConfigurationError(f"{self.path}: holds the traces of another run; choose another --out")
         return None
 
 
