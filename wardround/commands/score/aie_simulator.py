@@ -72,20 +72,28 @@ def _minus_people(
     tests_by_name: Mapping[str, Sequence[SimulatorTest]], mode: Definition, human_tests: Sequence[SimulatorTest]
 ) -> Iterator[ExtraTable]:
     """Yield a table of simulators' differences from people on the questions that both answered; none without any."""
-    asked_people = {reply.place for reply in replies(human_tests)}
-    found: dict[str, ExtraTable] = {}
-    for simulator, tests in tests_by_name.items():
-        both = asked_people & {reply.place for reply in replies(tests)}
-        if both and tests != human_tests:
-            ours, people = (score_simulator(each, mode, among=both) for each in (tests, human_tests))
-            scored = {name: values for name, values in ours.items() if values and people[name]}
-            found[simulator] = compared(scored, people)
+    found = {
+        simulator: table
+        for simulator, tests in tests_by_name.items()
+        if tests != human_tests and (table := _difference(tests, human_tests, mode))
+    }
     if found:
-        header = next(iter(found.values())).header
+        *columns, _ = next(iter(found.values())).header  # the last counts cases, which are patients here
         title = "Simulators minus people on the same questions, paired by patient"
         rows = [[simulator, *row] for simulator, table in found.items() for row in table.rows]
         numbers = {"differences": {simulator: table.numbers["differences"] for simulator, table in found.items()}}
-        yield ExtraTable(title, ["simulator", *header[:-1], "patients"], rows, numbers)
+        yield ExtraTable(title, ["simulator", *columns, "patients"], rows, numbers)
+
+
+def _difference(
+    tests: Sequence[SimulatorTest], human_tests: Sequence[SimulatorTest], mode: Definition
+) -> ExtraTable | None:
+    """Tabulate a simulator's differences from people on the questions that both answered; None if there are none."""
+    both = {reply.place for reply in replies(tests)} & {reply.place for reply in replies(human_tests)}
+    if not both:
+        return None
+    ours, people = (score_simulator(each, mode, among=both) for each in (tests, human_tests))
+    return compared({name: values for name, values in ours.items() if values and people[name]}, people)
 
 
 def _human_correlations(
