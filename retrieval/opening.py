@@ -139,7 +139,7 @@ def _in_directory(folder: Path, embedding: str, *, create: bool) -> Memory:
     import chromadb
 
     if not create and not (folder / "chroma.sqlite3").is_file():
-        state = "contains no case memory" if folder.is_dir() else "does not exist"
+        state = "contains no case memory" if folder.exists() else "does not exist"
         raise CaseMemoryError(f"case memory {str(folder)!r} {state}; build it first (`wardround memory build`)")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -187,6 +187,9 @@ def test_a_directory_without_a_memory_is_one_error_that_says_what_to_do(tmp_path
     assert not (tmp_path / "missing").exists()
     with pytest.raises(CaseMemoryError, match=r"contains no case memory; build it first"):
         open_memory(tmp_path, "cheap")
+    (tmp_path / "cases.jsonl").touch()
+    with pytest.raises(CaseMemoryError, match=r"cases\.jsonl' contains no case memory; build it first"):
+        open_memory(tmp_path / "cases.jsonl", "cheap")
     (tmp_path / "chroma.sqlite3").write_bytes(b"no database" * 1000)
     with pytest.raises(CaseMemoryError, match=f"{tmp_path}.* cannot be opened.*; see that it is whole"):
         open_memory(tmp_path, "cheap")
