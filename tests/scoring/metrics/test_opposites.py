@@ -51,6 +51,7 @@ def test_what_the_patient_has_is_not_a_relatives_who_is_only_named(report: str) 
         ("患者父亲有糖尿病，患者咳嗽3天", "患者患者咳嗽3天"),
         ("我咳嗽，我妈妈也有糖尿病", "我咳嗽，我"),
         ("其母患高血压", "其"),
+        ("患者和父亲均有痛风", "患者和父亲均有痛风"),
         ("No cancer in the patient but his father had colon cancer", "No cancer in the patient"),
     ],
 )
@@ -61,6 +62,26 @@ def test_only_what_a_relative_has_is_left_out_of_a_sentence(report: str, left: s
 @pytest.mark.parametrize(("theirs", "truth"), [("姑父有哮喘", "父亲有哮喘"), ("婶母有哮喘", "母亲有哮喘")])
 def test_an_aunts_husband_is_no_father_and_an_uncles_wife_no_mother(theirs: str, truth: str) -> None:
     assert is_of_other_relatives(truth, theirs)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "truth"),
+    [
+        ("父高血压，母糖尿病", "父亲有高血压"),
+        ("父60岁，有高血压", "父亲有高血压"),
+        ("父、兄均有痛风", "哥哥有痛风"),
+        ("大伯有哮喘", "伯父有哮喘"),
+        ("Fam hx: gout", "His father has gout"),
+        ("His twin has hemophilia", "His brother has hemophilia"),
+    ],
+)
+def test_a_relative_is_named_by_a_single_character_or_a_wider_word(theirs: str, truth: str) -> None:
+    assert not is_of_other_relatives(truth, theirs)
+
+
+@pytest.mark.parametrize("words", ["酵母菌有生长", "母乳喂养", "字母"])
+def test_a_character_within_another_word_names_no_relative(words: str) -> None:
+    assert is_of_other_relatives("母亲有痛风", words)
 
 
 @pytest.mark.parametrize("truth", ["Family history: asthma", "Both parents have asthma", "His brother has asthma"])
