@@ -24,12 +24,12 @@ from cases.vocabulary import (
 # Follows the name of a picture whose findings are reported ("Angiography shows"); "reduced bone density" is no name.
 _SHOWS = re.compile(r"[^,.;，。；]{0,200}?(?:[:：]|\b(?:show|reveal|demonstrat)|示|见)")
 _BEGINNING = re.compile(r"(?<![a-z0-9])[\x00-\x7f]|[^\x00-\x7f]")  # where `spelled` lets a name begin
-# Vital signs by their letters (T 36.8, P 80, BP120/80), or as a whole (stable).
+# Vital signs by their letters (T 36.8, P 80, BP120/80), or as a whole (stable), and the temperature in words.
 _VITAL_SIGNS = re.compile(
     r"(?<![A-Za-z])(?:T[:： ]*(?:3[4-9]|4[0-2]|9[5-9]|10[0-6])|(?:(?:HR|PR?|RR?)[:： ]*|B[Pp])\d{2})(?!\d{2})"
-    r"|(?i:\bvital(?:s| signs)\b|生命体征)(?!.*\d)"
+    r"|(?:(?i:\bvital(?:s| signs)\b)|\bVSS?\b|生命体征)(?!.*\d)"
 )
-_FEVER = re.compile(r"\ba?febrile\b", re.IGNORECASE)
+_FEVER = re.compile(r"\b(?:a?febrile|a?pyrexial|fever)\b|发热|发烧", re.IGNORECASE)
 # Items under which many tests are filed: a test not named in the report was not done.
 COLLECTIVE = ("Blood Test", "Urine Test", "Stool Test")
 _TOO_GENERAL = ("general", "general condition", "general appearance")  # spellings that name no test in free text
@@ -115,8 +115,8 @@ def told_of(test: NamedTest, report: Sequence[str]) -> list[str]:
 
     A report that does not repeat the test's name ("The stomach ...") is about it, unless many tests are filed under the
     item, or the report names another of its kind. Of the general examination, a line with vital signs by their letters
-    (P 80) or as a whole may be about it, and about the temperature "afebrile". An item's name alone ("an
-    X-ray", "the chest") excludes the tests that are `apart`.
+    (P 80) or as a whole may be about it, and about the temperature "afebrile". An item's name alone ("an X-ray", "the
+    chest") excludes the tests that are `apart`.
     """
     own = [line for line in report if _tells_of(test, line)]
     if not test.spellings:

@@ -218,6 +218,11 @@ def test_a_test_that_is_not_named_in_a_collective_item_was_not_done() -> None:
         ("Afebrile. Dry lips.", "temperature", ("Afebrile.",)),
         ("T 36.8. Afebrile.", "temperature", ("T 36.8. Afebrile.",)),
         ("Afebrile. Dry lips.", "blood pressure", ()),
+        ("Low-grade fever. Dry lips.", "temperature", ("Low-grade fever.",)),
+        ("无发热。口唇干燥。", "体温", ("无发热。",)),
+        ("VSS. Dry lips.", "pulse", ("VSS.",)),
+        ("Temp 38.1. Dry lips.", "vital signs", ("Temp 38.1.",)),
+        ("Respirations 20. Dry lips.", "respiratory rate", ("Respirations 20.",)),
         ("SO2: 80%. Dry lips.", "oxygen saturation", ("SO2: 80%.",)),
     ],
 )
