@@ -151,6 +151,8 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
          "No fever, chills, or cough were reported."),
         ("present_illness", "No history of trauma was provided by the patient.", HE, "I have no history of trauma."),
         ("present_illness", "No information was provided by the patient.", HE, "No information was provided by me."),
+        ("present_illness", "No urine was provided by the patient.", HE, "No urine was provided by me."),
+        ("present_illness", "No pain was ever reported.", HE, "I have had no pain."),
         ("present_illness", "No further details were provided.", HE, ""),
         ("present_illness", "No information was provided.", HE, ""),
         ("present_illness", "According to her sister she believes that she is chosen.", MOTHER,
