@@ -123,5 +123,7 @@ def _with_key_of(other: Case, case: Case) -> Case:
 
 
 def _reference(case: Case) -> tuple[Any, ...]:
-    """Return what a case is scored by: its key, and the source's own words."""
-    return case.key, case.provenance.record, case.provenance.sections
+    """Return what a case is scored by: its key, with the report of each picture, and the source's own words."""
+    key = case.key.model_copy(update={"picture_reports": {}})
+    reports = [case.report_of(image.item, image.file) for image in case.examinations.images]
+    return key, reports, case.provenance.record, case.provenance.sections

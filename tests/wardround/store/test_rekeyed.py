@@ -181,6 +181,21 @@ async def test_a_pictures_own_report_is_no_other_key_where_the_picture_was_copie
         assert summary["keys"]["changed"] == changed
 
 
+async def test_a_report_that_has_its_pictures_name_alone_is_the_same_key_where_the_picture_was_copied(
+    tmp_path: Path,
+) -> None:
+    save_cases([SECOND], tmp_path / "cases.jsonl")
+    (copied,) = load_cases(tmp_path / "cases.jsonl")
+    (picture,) = copied.examinations.images
+    case = rekeyed(copied, picture_reports={Path(picture.file).name: "A fractured rib."})
+    save_cases([case], tmp_path / "cases.jsonl")
+    data = {"cases": str(tmp_path / "cases.jsonl")}
+    run = write_run(tmp_path / "run", [talked(case)], graph="consultation", suite="medpmc", data=data)
+    (tmp_path / "elsewhere").mkdir()
+    _, summary = await rescore(run, cases=saved(tmp_path / "elsewhere", case))
+    assert summary["keys"]["changed"] == []
+
+
 async def test_a_case_that_is_in_another_split_now_was_played_all_the_same(run: Path, tmp_path: Path) -> None:
     _, summary = await rescore(run, cases=saved(tmp_path, FIRST.model_copy(update={"split": "train"}), SECOND))
     assert summary["keys"]["changed"] == []
