@@ -286,6 +286,11 @@ def test_who_reads_a_whole_where_a_part_was_ordered_opens_the_part() -> None:
     assert asked_for("Full Physical Examination", "Let me examine your belly.") == ["belly"]
 
 
+def test_a_pregnancy_test_is_ordered_in_passing_as_blood_and_urine_are() -> None:
+    heard = [(test.item, "妊娠试验" in test.spellings) for *_, test in heard_tests("先验个血，再验个孕吧。")]
+    assert heard == [("Blood Test", False), ("Urine Test", True)]
+
+
 def test_one_order_by_two_names_is_heard_once() -> None:
     assert [test.item for *_, test in heard_tests("抽个血，验个尿。")] == ["Blood Test", "Urine Test"]
 
