@@ -205,7 +205,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _id(name: str, size: int) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:size]) or 1
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:size])
 
 
 def _nanoseconds(seconds: float) -> int:

@@ -327,6 +327,36 @@ def test_spans_tell_who_was_asked_when_and_by_whom_and_words_only_when_asked_for
     assert [one["spanId"] for one in spans_of(tmp_path / "b.jsonl")] == [one["spanId"] for one in spans]
 
 
+def test_spans_have_scores_ends_costs_and_words_in_the_forms_of_the_conventions(tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
+    asked = [{"role": "user", "content": "Où ?"}, {"role": "user", "image": "tooth.png"}]
+    calls = [
+        call(messages=asked, answer="Là.", input_tokens=7, cost=0.5),
+        call("patient/turn1", "patient", model="offline", messages=None, answer={"text": "Là."}),
+    ]
+    results = [
+        graded(FIRST, scores={"symptoms": 2.0, "diagnosis": None}),
+        graded(SECOND, scores={}, termination="unparseable_answer", error="not JSON"),
+    ]
+    run = write_run(tmp_path / "run", results, {(FIRST, 0): calls})
+    export("otel", run, "-o", tmp_path / "a.jsonl", "--content")
+    spans = spans_of(tmp_path / "a.jsonl")
+    case, failed = (span for span in spans if span["parent"] is None)
+    (event,) = case["events"]
+    evaluation = {one["key"].removeprefix("gen_ai.evaluation."): one["value"] for one in event["attributes"]}
+    assert evaluation == {"name": {"stringValue": "symptoms"}, "score.value": {"doubleValue": 2.0}}
+    assert [one["told"]["wardround.termination"] for one in (case, failed)] == ["completed", "unparseable_answer"]
+    assert [one["status"] for one in (case, failed)] == [{}, {"code": 2, "message": "not JSON"}]
+    doctor, patient = (span["told"] for span in spans if span["parent"] == "history_taking")
+    assert [one["gen_ai.operation.name"] for one in (doctor, patient)] == ["chat", "invoke_agent"]
+    assert patient["gen_ai.provider.name"] == "wardround" and doctor["wardround.cost"] == 0.5
+    said = [{"role": "user", "parts": [{"type": "text", "content": text}]} for text in ("Où ?", "[picture tooth.png]")]
+    assert [json.loads(one["gen_ai.input.messages"]) for one in (doctor, patient)] == [said, []]
+    for one, text in ((doctor, "Là."), (patient, '{"text": "Là."}')):
+        answer = {"role": "assistant", "parts": [{"type": "text", "content": text}], "finish_reason": "stop"}
+        assert one["gen_ai.output.messages"] == json.dumps([answer], ensure_ascii=False)
+
+
 def test_spans_that_are_written_twice_are_the_same_to_the_times_of_the_scores(run: Path, tmp_path: Path) -> None:
     pytest.importorskip("opentelemetry.exporter", reason="needs wardround[otel]")
     files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
@@ -395,7 +425,9 @@ def test_spans_are_sent_to_the_collector_that_is_named(run: Path, collector: tup
     address, paths = collector
     sent = export("otel", run, "-o", address.replace("//", "//me:hunter2@"))
     assert sent.exit_code == 0 and "hunter2" not in sent.output + sent.stderr
-    assert paths == ["/v1/traces", "/v1/traces"]
+    assert sent.stdout.startswith("2 traces: ")
+    export("otel", run, "-o", f"{address}/own")
+    assert paths == ["/v1/traces", "/v1/traces", "/own", "/own"]
 
 
 @pytest.mark.parametrize(
