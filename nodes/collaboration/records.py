@@ -44,5 +44,4 @@ async def hand_on(state: ConferenceState, runtime: Runtime[Context]) -> dict[str
         verdict = Verdict(accepted=round_.agreed, reason="; ".join(item.point for item in round_.disputes))
         reports = {f"intern{statement.seat}": statement.report for statement in round_.statements}
         minutes.append(Round(decision=reports, judgements=[Judgement(judge="director", verdict=verdict)]))
-    only_round = Round(decision=decision.model_dump(mode="json"))
-    return {"decision": decision, "minutes": minutes or [only_round], "ended": _ENDED[collaboration.ended]}
+    return {"decision": decision, "minutes": minutes, "ended": _ENDED[collaboration.ended]}

@@ -15,7 +15,7 @@ from nodes.context import Context
 from nodes.node import node
 from nodes.offline.agreement import held, most
 from nodes.offline.votes import decision_of, majority
-from nodes.state.decisions import Decision, Round
+from nodes.state.decisions import Decision
 from nodes.state.experts import PanelState, Synthesis
 from nodes.state.stage import Opinion, opinions_of
 from nodes.workflow.stages import STAGES, Stage
@@ -76,6 +76,4 @@ async def answer_alone(state: PanelState, runtime: Runtime[Context], stage: Stag
 async def _decide(role: Role[Any], view: CaseView, state: PanelState, context: Context) -> dict[str, Any]:
     decision = view.stage.decision
     answer = await ask_at_stage(role, view, state, context, answer=revised(decision) if view.file else decision)
-    update = {"decision": answer.decision, "reply": answer.reply} if view.file else {"decision": answer}
-    minutes = state.get("minutes") or [Round(decision=update["decision"].model_dump(mode="json"))]
-    return {**update, "minutes": minutes, "ended": state.get("ended") or "not_judged"}
+    return {"decision": answer.decision, "reply": answer.reply} if view.file else {"decision": answer}

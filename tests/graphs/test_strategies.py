@@ -21,7 +21,7 @@ from llm.role import declared_roles
 from nodes.collaboration import director, intern
 from nodes.collaboration.director import Disputes
 from nodes.node import Node
-from nodes.state.decisions import Diagnosis, StageRecord, Verdict
+from nodes.state.decisions import Diagnosis, Round, StageRecord, Verdict
 from nodes.state.experts import Expert, Member, Team
 from nodes.strategies import decision_maker, domain_expert, group_member, moderator, recruiter, report_writer
 from nodes.strategies.group_member import within_reach
@@ -349,8 +349,10 @@ def test_dispute_resolution_on_a_decision_is_what_it_is_on_a_report(
     record = record_of(result)
     if interns == 1:
         assert counted(result) == {"intern": 1} and record.ended == "not_judged"
+        assert record.rounds == [Round(decision=result["diagnosis"].model_dump())]
     elif named:
         assert counted(result) == {"intern": 3 * interns, "director": 4}
+        assert [*record.rounds[0].decision] == [f"intern{seat + 1}" for seat in range(interns)]
         assert (record.ended, len(record.rounds)) == ("exhausted", 3)
         assert "the one or the other" in record.rounds[0].judgements[0].verdict.reason
     else:
