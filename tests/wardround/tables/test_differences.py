@@ -8,7 +8,7 @@ from wardround.store.manifest import read_manifest, write_manifest
 from wardround.store.recorded_run import find_runs
 from wardround.store.result import Result
 from wardround.tables import scores
-from wardround.tables.differences import differences_table
+from wardround.tables.differences import brief_tables, differences_table
 
 
 def test_a_comparison_says_why_a_column_has_fewer_cases_than_the_runs(tmp_path: Path) -> None:
@@ -45,6 +45,18 @@ def run_of(folder: Path, grades: Sequence[float | None]) -> Path:
         for case, grade in enumerate(grades)
     ]
     return write_run(folder, results, graph="clinical_workflow")
+
+
+def test_on_a_terminal_each_run_has_its_own_differences_and_the_last_one_the_notes(tmp_path: Path) -> None:
+    grades = {"one": [0.5, 0.0, None], "two": [1.0, 0.5, 0.5], "three": [0.0, 0.0, 0.5]}
+    runs = find_runs([run_of(tmp_path / name, each) for name, each in grades.items()])
+    tables = [*brief_tables(runs, differences_table(runs))]
+    assert [table.title for table in tables] == ["Means", "two - one", "three - one"]
+    assert [len(table.rows) for table in tables] == [len(runs[0].suite.titles)] * 3
+    shown = [[cell.text for cell in line] for table in tables for line in table.lines if line[0].text == "Diagnosis"]
+    assert shown[0][1:] == ["0.2500", "0.1667", "0.6667", "0.1667"], "the second is with failed cases as wrong"
+    assert [line[1:5] for line in shown[1:]] == [["+0.5000", "-", "-", "2"], ["-0.2500", "-0.500", "+0.000", "2"]]
+    assert not tables[1].notes and tables[2].notes
 
 
 def test_a_run_that_fails_where_it_would_be_wrong_does_not_look_better(tmp_path: Path) -> None:
