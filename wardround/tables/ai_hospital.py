@@ -17,6 +17,7 @@ from scoring.mvme.disease_entities import entity_splitter, split_by_rule
 from scoring.mvme.grades import LOWEST, SCORES
 from scoring.mvme.judges import ERROR_TYPES, misdiagnosis_judge
 from scoring.mvme.replies import exchanges
+from wardround.printing import counted
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.result import Result
 from wardround.tables.figures import draw_consensus
@@ -214,24 +215,21 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
     if not reporting:
         raise DoesNotFitError("no run wrote reports (graphs consultation, one_step and dispute_resolution do)")
     rows: list[dict[str, Any]] = []
-    left_out: dict[str, int] = {}
+    unlisted: dict[str, int] = {}  # the cases of languages without a list
+    unsplit = Counter[str]()
     lists: dict[str, set[str]] = {}  # by name, the languages of the diagnoses linked to it
     for run in reporting:
         for language in sorted({case.language for case in run.cases.values()}):
             cases = {each.id for each in run.cases.values() if each.language == language}
             name, source = language_name(language), terms_for(run, language)
             if source is None:
-                reason = (
-                    f"{name} cases are left out: no {name} list of terms is included; `--set data.terms=FILE` names one"
-                )
-                left_out[reason] = max(left_out.get(reason, 0), len(cases))
+                unlisted[name] = max(unlisted.get(name, 0), len(cases))
                 continue
             lists.setdefault("ICD-10-CM" if source == ICD10CM else Path(source).name, set()).add(name)
             terms = load_terms(source)
-            diseases, unsplit = diseases_of(run, terms, cases)
+            diseases, without = diseases_of(run, terms, cases)
+            unsplit[run.name] += without
             rows.append({"run": run.name, "language": name, "cases": len(diseases), **_agreements(diseases, terms)})
-            if unsplit:
-                left_out[f"cases of {run.name} are left out: the splitter gave no answer"] = unsplit
     if not rows:
         names = sorted({language_name(case.language) for run in reporting for case in run.cases.values()})
         raise DoesNotFitError(
@@ -251,7 +249,15 @@ def build_icd10(runs: Sequence[RecordedRun]) -> list[Table]:
     notes = [
         "#: diseases named in a report. Recall, precision and F1 in percent, over the diseases of all cases.",
         f"Diseases are {' or '.join(splitters)}, and linked to the names in {' and '.join(linked)}.",
-        *(f"{count} {reason}." for reason, count in left_out.items()),
+        *(
+            f"{counted(count, f'{name} case')} left out: no {name} list of terms is included; `--set data.terms=FILE` "
+            "names one."
+            for name, count in unlisted.items()
+        ),
+        *(
+            f"{counted(count, 'case')} of {name} left out: the splitter gave no answer."
+            for name, count in (+unsplit).items()
+        ),
     ]
     title, caption = "Diagnoses linked to ICD-10", "Link-based evaluation of the diagnoses."
     return [Table("icd10", title, columns, rows, notes, caption)]

@@ -1,6 +1,8 @@
 """What each kind of table counts."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -598,33 +600,70 @@ def test_icd10_links_cases_of_another_language_to_the_list_that_the_run_names(
         )
 
 
-def test_icd10_of_american_english_goes_by_the_built_in_list(tmp_path: Path) -> None:
-    case = load_cases()[0].model_copy(update={"language": "en-US", "examinations": ExaminationRecord()})
-    save_cases([case], tmp_path / "cases.jsonl")
+@pytest.mark.parametrize(
+    ("diseases", "languages", "own"),
+    [
+        (["肺炎"], {"en", "zh"}, {"zh"}),
+        (["Gout", "Flu", "Asthma", "肺炎", "痛风"], {"en", "zh"}, {"en"}),
+        (["Neumonía"], {"en-GB", "es"}, {"es"}),
+        (["肺炎"], {"ja"}, {"ja"}),
+        (["肺炎"], {"ja", "zh"}, {"zh"}),
+        (["Neumonía"], {"es", "zh"}, {"es"}),
+    ],
+)
+def test_the_list_that_a_run_names_is_for_the_languages_in_which_it_may_be(
+    diseases: list[str], languages: set[str], own: set[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "terms.csv"
+    file.write_text("".join(f"I{place}.9;{name}\n" for place, name in enumerate(diseases, 21)), "utf-8")
+    cases = {each: SimpleNamespace(language=each) for each in languages}
+    run: Any = SimpleNamespace(cases=cases, experiment=SimpleNamespace(data=Data(terms=str(file))))
+    named = {each: ai_hospital.terms_for(run, each) for each in languages}
+    others = {each: "icd10cm" if each.startswith("en") else None for each in languages}
+    assert named == others | dict.fromkeys(own, str(file))
+
+
+def test_icd10_of_american_english_goes_by_the_built_in_list_and_cases_without_a_list_are_counted(
+    tmp_path: Path,
+) -> None:
+    languages = ("en-US", "es", "pt", "pt")
+    cases = [
+        case.model_copy(update={"language": language, "examinations": ExaminationRecord()})
+        for case, language in zip(load_cases(), languages, strict=False)
+    ]
+    save_cases(cases, tmp_path / "cases.jsonl")
     data = Data(cases=str(tmp_path / "cases.jsonl"))
-    (table,) = ai_hospital.build_icd10(find_runs([write_run(tmp_path / "run", [graded(case.id)], data=data)]))
-    assert table.rows[0]["language"] == "en-US"
+    found = [graded(case.id) for case in cases]
+    (table,) = ai_hospital.build_icd10(find_runs([write_run(tmp_path / "run", found, data=data)]))
+    assert [row["language"] for row in table.rows] == ["en-US"]
+    assert [note.partition(";")[0] for note in table.notes if "left out" in note] == [
+        "1 es case left out: no es list of terms is included",
+        "2 pt cases left out: no pt list of terms is included",
+    ]
 
 
 def test_icd10_takes_the_diseases_that_the_splitter_named_and_leaves_out_cases_that_it_gave_none_for(
     tmp_path: Path,
 ) -> None:
     first, second = [case for case in load_cases("builtin") if case.language == "zh"][:2]
+    english = next(case for case in load_cases("builtin") if case.language == "en")
+    played = (first, second, english)
     (tmp_path / "terms.csv").write_text("A00.001,肺炎\nB00.001,胃溃疡\n", "utf-8")
-    data = {"case_ids": [first.id, second.id], "terms": str(tmp_path / "terms.csv"), "splitter": "model"}
+    data = {"case_ids": [case.id for case in played], "terms": str(tmp_path / "terms.csv"), "splitter": "model"}
     report = {"symptoms": "", "examinations": "", "diagnosis": ["随便写的"], "basis": "", "treatment": ""}
     split = {"report": ["肺炎", "胃溃疡"], "reference": ["肺炎"]}
     calls = [
         call(f"evaluation/entity_splitter/{of}", "entity_splitter", answer={"diseases": names})
         for of, names in split.items()
     ]
-    found = [graded(case.id, answers={"report": report}) for case in (first, second)]
+    found = [graded(case.id, answers={"report": report}) for case in played]
     path = write_run(tmp_path / "run", found, {(first.id, 0): calls, (second.id, 0): calls[:1]}, data=data)
     (table,) = ai_hospital.build_icd10(find_runs([path]))
-    (row,) = table.rows
+    missing, row = table.rows
+    assert (missing["language"], missing["cases"]) == ("English", 0)
     assert (row["cases"], row["entities_mean"], row["code_R_mean"], row["code_P_mean"]) == (1, 2.0, 100.0, 50.0)
     assert any("split by a model" in note for note in table.notes)
-    assert any(note.startswith("1 cases of run are left out: the splitter") for note in table.notes)
+    assert "2 cases of run left out: the splitter gave no answer." in table.notes
 
 
 def test_error_types_count_the_diagnoses_graded_lowest_by_what_the_judge_said(tmp_path: Path) -> None:
@@ -668,6 +707,7 @@ def test_dialogues_count_the_answered_turns_and_the_requests_at_the_desk_as_a_ha
     path = write_run(tmp_path / "run", [graded("a", answers={"dialogue": dialogue}), graded("b")])
     (row,) = ai_hospital.build_dialogues(find_runs([path]))[0].rows
     assert (row["dialogues"], row["pairs"], row["tests"]) == (1, 2, 1)
+    assert (row["pairs_each_mean"], row["tests_each_mean"]) == (2.0, 1.0)
 
 
 def test_turns_are_counted_until_results_are_asked_for_and_a_disease_is_named_as_the_patient_labels_them(
