@@ -146,7 +146,7 @@ def other_number(parsed: ParsedDialogue) -> Iterator[Finding]:
 
 def _unsaid_numbers(parsed: ParsedDialogue, known: frozenset[float]) -> set[float]:
     """Return the note's numbers that nobody says in digits or words; 1 is left out ("one" is often no number)."""
-    spoken = set(known_numbers(parsed.text))
+    spoken = known_numbers(parsed.text)
     for _, readings in spoken_numbers(parsed.text):
         spoken |= next((each for each in readings if each <= known), readings[0])
     parts = [value for _, readings in spoken_numbers(parsed.dialogue.note) for each in readings for value in each]

@@ -149,12 +149,29 @@ def test_two_turns_of_one_person_are_named() -> None:
         ("It began 14 days ago.", True),  # two weeks
         ("It takes vitamin B12 away.", True),  # a name, not a number
         ("One of them hurts.", True),
+        ("I am 45, and six of us have been ill for two weeks.", True),  # the note counts none of these
         ("I am fifty-four.", False),
         ("It began 16 days ago.", False),
     ],
 )
 def test_numbers_are_compared_as_numbers_however_they_are_written(said: str, passes: bool) -> None:
     assert ("numbers_of_the_note" not in found(changed(2, said))) == passes
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("I am forty-five. It has hurt for fifteen weeks, since 1998.", "'fifteen', but nobody says the note's 12"),
+        ("I am 45. It has hurt for 12 weeks, since nineteen ninety-nine.", "nobody says the note's 1998"),
+        ("I am forty-five. It has hurt for twelve weeks, since nineteen ninety-eight.", ""),
+        ("I am 45. It has hurt for 12 weeks, and six of us were there.", ""),  # no year
+    ],
+)
+def test_a_number_in_words_stands_for_one_of_its_kind_that_nobody_says(said: str, problem: str) -> None:
+    note = "A 45-year-old man has had chest pain for 12 weeks. He was operated on in 1998."
+    problems = check_dialogue(dialogue("Hello, doctor.", "What brings you here?", said, note=note, diseases=[]))
+    told = [str(each) for each in problems if "nobody says" in str(each) and each.gate == "numbers_of_the_note"]
+    assert [each.endswith(problem) for each in told] == [True] * bool(problem)
 
 
 def test_chinese_numerals_count_only_where_something_is_counted() -> None:
@@ -208,7 +225,7 @@ def test_a_note_that_tells_nothing_gives_no_dialogue() -> None:
     ],
 )
 def test_what_the_note_records_by_whatever_word_is_not_denied(said: str, refused: bool) -> None:
-    note = "Chief complaint: Itching for two weeks. Past medical history: Eczema since childhood. No asthma."
+    note = "Chief complaint: Itching for two weeks. Past medical history: Gout. Eczema. No asthma."
     talk = (
         "Hello, doctor.",
         "What brings you here?",
@@ -323,8 +340,19 @@ def test_the_only_turn_that_stops_within_a_sentence_is_cut_off_however_short() -
 def test_a_dialogue_of_courtesies_says_nothing_of_any_note(note: str) -> None:
     courtesies = ("Hello, doctor.", "Good morning. How can I help you?", "I see, thank you.", "Anything else?", "No.")
     assert "covers_the_note" in found(courtesies, note=note)
+    assert "covers_the_note" in found((*courtesies[:3], "Nice weather.", "No."), note=note)
     asked = ("Hello, doctor.", "Have you had any operation, or been in hospital?", "No, never.", "Goodbye.")
     assert "covers_the_note" not in found(asked, note="Negative.")
+
+
+def test_a_note_comes_up_in_lay_words_too() -> None:
+    note = "Dyspnea, hemoptysis, pyrexia, epistaxis, dysuria, pruritus, emesis, syncope, alopecia, vertigo."
+    told = (
+        "I am short of breath, cough up blood and have a fever.",
+        "And else?",
+        "I vomit, it itches, and I lose hair.",
+    )
+    assert found(("Hello, doctor.", "What brings you here?", *told), note=note, diseases=[]) == []
 
 
 def test_findings_in_the_order_of_a_chart_are_english() -> None:
