@@ -81,7 +81,7 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
         for start, end, name in found
         if (start, end) not in within and (name.spellings or (start, end) not in gone_beyond)
     ]
-    return tuple(sorted(longest, key=lambda place: (place[0], -place[1])))
+    return tuple(sorted(longest, key=lambda place: place[0]))
 
 
 def _of_another_kind(imaging: Iterable[tuple[int, int, str]]) -> set[tuple[int, int, str]]:

@@ -111,7 +111,7 @@ def test_what_a_test_shows_is_told_near_its_name() -> None:
         ("angiography", ["The lungs are clear."], []),
         ("gastroscopy", ["The stomach is red."], [0]),
         ("hemoglobin", ["The count is low."], []),
-        ("hemoglobin", ["Hemoglobin 120 g/L", "HbA1c 7 %"], [0]),
+        ("hemoglobin", ["Hemoglobin 120 g/L", "Glycated hemoglobin 7 %"], [0]),
         ("pulse", ["P 80, T 36.8", "The abdomen is soft."], [0]),
         ("temperature", ["Temperature 38.", "P 80", "The abdomen is soft."], [0]),
     ],
