@@ -5,6 +5,7 @@ import pytest
 from scoring.metrics.content import clauses_of, stated
 from scoring.metrics.opposites import (
     alike,
+    has_opposite,
     is_contrary,
     is_of_other_relatives,
     names_another_drug,
@@ -119,6 +120,10 @@ def test_a_word_that_ends_as_drugs_do_is_no_drug(word: str) -> None:
     assert names_another_drug("Enalapril", "Atorvastatin") and not names_another_drug(word, "Atorvastatin")
 
 
+def test_a_drug_is_the_same_in_another_spelling() -> None:
+    assert names_another_drug("Amoxicillin", "Enalapril") and not names_another_drug("Amoxicillin", "Amoxycillin")
+
+
 def test_words_before_a_chinese_name_make_no_other_drug_of_it() -> None:
     assert names_another_drug("静滴青霉素", "头孢呋辛")
     said = ["青霉素", "静滴青霉素", "注射青霉素", "静点青霉素", "打青霉素", "对青霉素过敏"]
@@ -138,6 +143,7 @@ def test_words_before_a_chinese_name_make_no_other_drug_of_it() -> None:
         ("疼痛", "腹部疼痛", True),
         ("腹部疼痛", "疼痛", True),
         ("痛", "疼痛", False),
+        ("疼痛", "痛", False),
         ("疼痛", "发热", False),
         ("疼痛", "pain", False),
     ],
@@ -156,12 +162,33 @@ def test_words_are_alike_by_their_beginning_or_in_chinese_as_parts_but_never_as_
         ("白细胞高于正常", "白细胞升高", False),
         ("体重超过正常值", "体重增高", False),
         ("White cells are normal", "Elevated white cells", True),
+        ("White cells are not normal", "Elevated white cells", False),
+        ("White cells increased and then decreased", "White cells decreased", False),
+        ("White cells increased and then decreased", "White cells increased", False),
         ("白细胞正常", "白细胞升高", True),
     ],
 )
 def test_what_is_above_normal_is_not_normal(one: str, other: str, contrary: bool) -> None:
     (first, *_), (second, *_) = clauses_of(one), clauses_of(other)
     assert is_contrary(first, second) == contrary
+
+
+@pytest.mark.parametrize(
+    ("clause", "others", "opposite"),
+    [
+        ("The pain got worse", ["The pain got better"], True),
+        ("The pain got worse", ["The pain got better", "The pain got worse"], False),
+        ("Increased pain", ["Decreased appetite"], False),
+        ("Increased pain of the left knee", ["Decreased pain and swelling of the skin of a hand after a fall"], False),
+        ("Pulse 150/min", ["Pulse 94/min"], True),
+        ("Pulse 94/min", ["Pulse 150/min", "After an hour of rest in bed 94/min"], False),
+    ],
+)
+def test_a_clause_has_its_opposite_in_those_that_share_most_with_it_and_much(
+    clause: str, others: list[str], opposite: bool
+) -> None:
+    (one,) = clauses_of(clause)
+    assert has_opposite(one, clauses_of("\n".join(others))) is opposite
 
 
 @pytest.mark.parametrize(
