@@ -114,9 +114,11 @@ def test_rescoring_changes_nothing_in_the_run(runs: tuple[Path, Path]) -> None:
     assert {path: path.read_bytes() for path in runs[0].glob("*.json*")} == before
 
 
-async def test_a_model_for_a_role_that_judges_nothing_is_refused(runs: tuple[Path, Path]) -> None:
+async def test_a_model_for_a_role_that_judges_nothing_and_a_person_are_refused(runs: tuple[Path, Path]) -> None:
     with pytest.raises(ConfigurationError, match=r"^models\.general: only judges are asked again: .*diagnosis_judge"):
         await rescore(runs[0], {"diagnosis_judge": "offline", "general": "offline"})
+    with pytest.raises(ConfigurationError, match="a person cannot judge a finished run"):
+        await rescore(runs[0], {"diagnosis_judge": "human"})
 
 
 def test_a_directory_without_a_run_is_refused_by_name(tmp_path: Path) -> None:

@@ -201,6 +201,15 @@ async def test_a_case_that_is_in_another_split_now_was_played_all_the_same(run: 
     assert summary["keys"]["changed"] == []
 
 
+async def test_a_case_that_failed_has_no_score_where_the_new_key_has_nothing(tmp_path: Path) -> None:
+    failed = Result(case_id=FIRST.id, epoch=0, termination="model_error")
+    how: dict[str, Any] = {"graph": "clinical_workflow", "data": {"case_ids": [FIRST.id]}}
+    run = write_run(tmp_path / "run", [failed], **how)
+    for case, missing in ((FIRST, set()), (rekeyed(FIRST, treatment_items=[]), {"treatment"})):
+        ((again,), _) = await rescore(run, cases=saved(tmp_path, case))
+        assert again.unscored.keys() == missing and not again.scores
+
+
 async def test_a_result_of_no_case_of_the_run_is_refused_as_it_is_without_another_file(tmp_path: Path) -> None:
     data = {"case_ids": [FIRST.id]}
     run = write_run(tmp_path / "run", [*map(told_right, (FIRST, OTHER))], graph="clinical_workflow", data=data)
