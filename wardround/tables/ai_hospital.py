@@ -331,5 +331,5 @@ def _split_by_model(run: RecordedRun, result: Result) -> dict[str, list[str]]:
     return {
         call.id.rpartition("/")[2]: list(dict.fromkeys(call.answer["diseases"]))
         for call in calls
-        if call.role == entity_splitter.name and call.error is None and isinstance(call.answer, dict)
+        if call.role == entity_splitter.name and isinstance(call.answer, dict)
     }

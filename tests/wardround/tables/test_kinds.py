@@ -657,7 +657,7 @@ def test_icd10_takes_the_diseases_that_the_splitter_named_and_leaves_out_cases_t
         for of, names in split.items()
     ]
     found = [graded(case.id, answers={"report": report}) for case in played]
-    path = write_run(tmp_path / "run", found, {(first.id, 0): calls, (second.id, 0): calls[:1]}, data=data)
+    path = write_run(tmp_path / "run", found, {(first.id, 0): [call(), *calls], (second.id, 0): calls[:1]}, data=data)
     (table,) = ai_hospital.build_icd10(find_runs([path]))
     missing, row = table.rows
     assert (missing["language"], missing["cases"]) == ("English", 0)
