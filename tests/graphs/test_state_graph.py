@@ -3,6 +3,7 @@ import threading
 from typing import Any
 
 import pytest
+from langgraph.errors import EmptyInputError
 from langgraph.graph import END, START
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
@@ -43,6 +44,16 @@ async def test_a_condition_is_answered_where_it_is_asked_sync_and_async_with_wha
     builder.add_edge(START, "more")
     builder.add_conditional_edges("more", often_enough, {"again": "more", "enough": END})
     assert builder.compile().invoke({}, context={"most": 2}) == {"number": 2}
+
+
+def test_a_graph_of_ones_own_without_settings_has_no_form_of_them_and_wants_an_input() -> None:
+    builder = StateGraph(Count)
+    builder.add_node("more", lambda state: {"number": 1})
+    builder.add_edge(START, "more")
+    graph = builder.compile()
+    assert graph.get_context_jsonschema() is None
+    with pytest.raises(EmptyInputError):
+        graph.invoke(None)
 
 
 class Most(BaseModel):
