@@ -72,7 +72,7 @@ def without_names(reply: str, names: Set[str], schema: Mapping[str, Any]) -> str
     def is_name(text: str) -> bool:
         words = _bare(text)
         made_of = set(words.split("_")) if " " not in words else set()
-        if words in names or len(made_of) < 2 or names.isdisjoint(made_of) or words in _terms_in(schema):
+        if words in names or names.isdisjoint(made_of) or words in _terms_in(schema):
             return words in names
         return made_of <= {"", *_OF_FORMS, *_bare(" ".join(_descriptions_in(schema))).split(), *" ".join(names).split()}
 

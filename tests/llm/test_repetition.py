@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 
-from llm.repetition import directions_in, echoes, says_directions, undescribed, without_fences, without_loops
+from llm.repetition import (
+    copies,
+    directions_in,
+    echoes,
+    names_in,
+    remarks_in,
+    says_directions,
+    says_remarks,
+    undescribed,
+    without_fences,
+    without_loops,
+    without_names,
+)
 
 PAIN = "The patient has had a constant severe pain under her right ribs with vomiting and fever for 30 hours."
 EXAMPLE = "This is not an example of a medical term but rather a description of the symptoms."
@@ -112,6 +124,54 @@ def test_a_form_that_is_said_back_is_no_answer() -> None:
     assert echoes(json.dumps(SCHEMA | {"required": ["text"]}), SCHEMA)
     assert echoes('{"additionalProperties": false, "properties": {"te', SCHEMA)
     assert not echoes('{"properties": {"text": "It hurts.", "description": "Dull."}}', SCHEMA), "a form filled in"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_name"),
+    [
+        ("Symptoms", True),
+        ("string", True),
+        ("Findings", True),  # a heading
+        ("symptoms_description", True),
+        ("symptoms_", True),
+        ("symptoms_scale", True),  # a field
+        ("symptoms_patient", True),
+        ("symptoms_gout", False),
+        ("patient_description", False),  # of no name
+        ("symptoms_list", False),  # a term
+        ("symptoms, description", False),
+    ],
+)
+def test_a_name_of_the_form_alone_or_with_its_words_is_no_answer(said: str, is_name: bool) -> None:
+    kind = {"enum": ["symptoms_list", 2]}
+    fields = {"symptoms": {"type": "string", "description": "Of the patient."}, "kind": kind, "symptoms_scale": {}}
+    schema = {"type": "object", "properties": fields}
+    reply = json.dumps({"symptoms": said, "urgent": True})
+    kept = {"symptoms": "" if is_name else said, "urgent": True}
+    assert json.loads(without_names(reply, names_in(schema, ["Findings"]), schema)) == kept
+
+
+def test_what_a_repair_says_of_a_reply_is_no_answer_but_what_the_reply_had_said_is() -> None:
+    remarks = remarks_in(
+        "Your last answer: it has hurt for two days now. That is no object; try again", "It has hurt for two days now!"
+    )
+    assert remarks == {"that is no object"}
+    for reply, is_said in (("That is no object.", True), ("No object", False)):
+        assert says_remarks(reply, remarks) == says_remarks(json.dumps({"text": f"Well. {reply}"}), remarks) == is_said
+
+
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        ("one two three four five six seven eight nine ten eleven twelve", 12),
+        ("甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥金木", 24),
+    ],
+)
+def test_a_run_of_words_is_copied_from_what_a_shorter_prompt_lacks(words: str, least: int) -> None:
+    prompt = f"Say: {words}. Go on."
+    assert copies(f"So {words}", prompt, "Say: Go on.") and not copies(f"So {words}", prompt, prompt)
+    shorter = words.removesuffix(" twelve").removesuffix("木")
+    assert shorter != words and not copies(f"So {shorter}", prompt, "Say: Go on.")
 
 
 def test_a_schema_without_descriptions_keeps_a_field_of_that_name() -> None:
