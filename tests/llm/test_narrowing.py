@@ -88,6 +88,21 @@ async def test_a_grade_beyond_its_scale_is_asked_for_at_last_from_the_list_of_gr
     assert bound(requests[-1])["text"] is None  # nothing was too long
 
 
+def test_a_scale_is_listed_without_its_ends_and_only_free_texts_and_lists_have_a_length() -> None:
+    fields: dict[str, Any] = {
+        "grade": {"type": "integer", "title": "Grade", "minimum": 0, "maximum": 2},
+        "share": {"type": "number", "minimum": 0},
+        "kind": {"type": "string", "enum": ["a", "b"]},
+        "day": {"type": "string", "format": "date"},
+        "names": {"type": "array", "items": {"type": "string"}},
+    }
+    bounded = narrowed({"type": "object", "properties": fields}, 1000)["properties"]
+    assert bounded["grade"] == {"type": "integer", "title": "Grade", "enum": [0, 1, 2]}
+    assert [bounded[name] for name in ("share", "kind", "day")] == [fields[name] for name in ("share", "kind", "day")]
+    texts, longest = bounded["names"]["maxItems"], bounded["names"]["items"]["maxLength"]
+    assert texts > 1 and texts * longest < 1000
+
+
 async def test_a_filter_that_flags_a_narrowed_question_does_not_widen_the_next_ones() -> None:
     filtered = (400, "{'message': 'The response was filtered.', 'code': 'content_filter'}")
     flagged: list[int] = []
