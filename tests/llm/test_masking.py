@@ -113,6 +113,25 @@ def test_the_traceback_of_a_refused_question_shows_no_secret(monkeypatch: pytest
         assert "canary" not in shown and shown.count("<WARD_TOKEN>") == 2
 
 
+@pytest.mark.parametrize("link", ["__cause__", "__context__"])
+def test_an_error_behind_another_is_masked_however_they_are_linked(link: str) -> None:
+    behind, error = RuntimeError("Bearer hunter2hunter2"), RuntimeError("refused")
+    setattr(error, link, behind)
+    mask_chain(error)
+    assert (str(behind), str(error)) == ("Bearer ***", "refused")
+
+
+def test_a_long_message_keeps_no_part_of_a_key_at_its_end() -> None:
+    error = RuntimeError("x" * 3986 + " Bearer hunter2hunter2" + "x" * 9000)
+    mask_chain(error)
+    assert str(error) == "x" * 3986 + " Bearer ***"
+
+
+def test_a_short_secret_is_not_masked_as_it_stands_in_words_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARD_TOKEN", "pain")
+    assert masked("painful") == "painful"
+
+
 def test_a_metric_that_names_a_secret_in_its_error_leaves_none_in_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARD_TOKEN", OWN)
 
