@@ -347,6 +347,9 @@ def test_spans_have_scores_ends_costs_and_words_in_the_forms_of_the_conventions(
     assert evaluation == {"name": {"stringValue": "symptoms"}, "score.value": {"doubleValue": 2.0}}
     assert [one["told"]["wardround.termination"] for one in (case, failed)] == ["completed", "unparseable_answer"]
     assert [one["status"] for one in (case, failed)] == [{}, {"code": 2, "message": "not JSON"}]
+    assert [span["told"] for span in spans if span["name"] == "history_taking"] == [
+        {"wardround.stage": "history_taking"}
+    ]
     doctor, patient = (span["told"] for span in spans if span["parent"] == "history_taking")
     assert [one["gen_ai.operation.name"] for one in (doctor, patient)] == ["chat", "invoke_agent"]
     assert patient["gen_ai.provider.name"] == "wardround" and doctor["wardround.cost"] == 0.5
