@@ -123,6 +123,21 @@ def test_signs_that_are_what_they_are_are_no_wrong_encoding(said: str) -> None:
     assert "no_placeholders" not in found(changed(2, said))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I was given morphine and told to mention it.",
+        "In this case I would wait.",
+        "The scan did not reveal much.",
+        "I have the note from my doctor, and the note for school.",
+        "As a doctor, I see it daily.",
+        "You are supposed to take it daily.",
+    ],
+)
+def test_what_people_say_of_notes_and_cases_is_no_reading_aloud(said: str) -> None:
+    assert "no_placeholders" not in found(changed(2, said))
+
+
 def test_a_turn_is_counted_among_those_that_are_spoken() -> None:
     asked = dialogue(*changed(1, "What about {symptom}?"))
     told = asked.model_copy(update={"messages": [Message(role="system", content="Take a history."), *asked.messages]})
