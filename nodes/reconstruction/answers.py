@@ -23,7 +23,7 @@ def no_answer(parsed: ParsedDialogue) -> Iterator[Finding]:
         if message.role == PHYSICIAN and (found := _self_answer(parsed, message.content)) is not None:
             yield f"the physician answers their own question: {found!r}", number
     replies = [message.content for message in parsed.dialogue.spoken if message.role == PATIENT]
-    evasive = sum(_PATTERNS["evades"].search(reply) is not None for reply in replies)
+    evasive = sum(map(evades, replies))
     if evasive >= EVADED and 2 * evasive > len(replies):
         yield f"{evasive} of {len(replies)} replies contain no answer", None
     to_questions = [reply for _, before, reply in parsed.replied if last_sentence(before).endswith(("?", "？"))]
@@ -43,6 +43,11 @@ def no_answer(parsed: ParsedDialogue) -> Iterator[Finding]:
             _PATTERNS["takes_history"].search(reply) or (asks and _PATTERNS["tells_history"].search(before))
         ):
             yield "the patient asks about what the physician has already answered", number
+
+
+def evades(reply: str) -> bool:
+    """Return whether a reply says only that the speaker does not know."""
+    return _PATTERNS["evades"].search(reply) is not None
 
 
 def _asked_back(parsed: ParsedDialogue) -> Iterator[int]:

@@ -37,14 +37,16 @@ FOREIGN = 3  # words of another script that reject a turn
 def repeated(parsed: ParsedDialogue) -> Iterator[Finding]:
     """Report a sentence or an exchange that is repeated word for word, and turns that only echo the other speaker.
 
-    A short sentence may come again ("Anything else?"), but not with the same answer; nor may a question come again in
-    other words of courtesy, with an answer that says no more than the first ("So, how old are you?").
+    A sentence that is short or says nothing may come again ("Anything else?", "Not that I know of."), but not with the
+    same answer; nor may a question come again in other words of courtesy, with an answer that says no more than the
+    first ("So, how old are you?").
     """
     seen: dict[tuple[str, str], int] = {}
     for number, message in enumerate(parsed.dialogue.spoken, 1):
         for sentence in sentences(message.content):
             key = (message.role, " ".join(words(sentence)))
-            if length_of(sentence) >= SAID_AGAIN and key in seen:
+            says = content_words(sentence, parsed.language) - courtesies()
+            if says and length_of(sentence) >= SAID_AGAIN and key in seen:
                 yield f"{sentence!r}: said before in turn {seen[key]}", number
             seen.setdefault(key, number)
     exchanges, matters = set[tuple[str, ...]](), list[tuple[frozenset[str], frozenset[str]]]()

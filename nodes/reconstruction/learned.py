@@ -22,6 +22,7 @@ from cases.text.words import words
 from llm.specs import OFFLINE
 from nodes.offline.stored_weights import weights_in
 from nodes.reconstruction import alignment
+from nodes.reconstruction.answers import evades
 from nodes.reconstruction.expected import answered, expected_rows
 from nodes.reconstruction.features import (
     TELLS,
@@ -89,8 +90,8 @@ def _scores_as_other(spoken: Sequence[Message], weights: Rows) -> list[float]:
 
 
 def answers_exchanged(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
-    """Score the two answers that gain most from swapping their questions."""
-    found = asked_and_answered(parsed.dialogue.spoken)
+    """Score the two answers that gain most from swapping their questions; who does not know answers every question."""
+    found = [one for one in asked_and_answered(parsed.dialogue.spoken) if not evades(one.answer)]
     if len(found) < 2:
         return
     asked = [sentences(one.asked)[-1] for one in found for _ in found]
@@ -113,10 +114,17 @@ def other_than_expected(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weigh
 
 
 def of_nobody_else(parsed: ParsedDialogue, weights: Rows) -> Iterator[Weighed]:
-    """Score how unrelated each exchange is to the note and to all other turns."""
+    """Score how unrelated each exchange is to the note and to all other turns, before the findings are told.
+
+    From there on, by the plan, the physician reassures, concludes and names tests, of which a note may have nothing;
+    nor need it have anything of a question to which the patient does not know the answer.
+    """
     found, lines = exchanges(parsed.dialogue.spoken), lines_of(parsed)
     note = embedded(lines)
     for one, score in zip(found, _scores(strange_rows(parsed), weights), strict=True):
+        told = parsed.findings_from is not None and one.number > parsed.findings_from
+        if told or evades(one.answer):
+            continue
         nearest = lines[int((note @ embedded([f"{one.asked} {one.answer}"])[0]).argmax())]
         yield score, f"{one.asked!r}, {one.answer!r}: the note has nothing closer than {nearest!r}", one.number
 

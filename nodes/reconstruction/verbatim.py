@@ -32,7 +32,7 @@ _NO_SIDE = patterns("nodes.reconstruction", "content")["no_side"]
 _KIN, _HAD, _OF_ONESELF = (
     patterns("nodes.reconstruction", "particulars")[name] for name in ("kin", "had", "of_oneself")
 )
-_LISTS = data_file("nodes.reconstruction", "verbatim")["list"]
+_LISTS, _DENIALS = (data_file("nodes.reconstruction", "verbatim")[name] for name in ("list", "denials"))
 _BETWEEN = frozenset(_LISTS["between"])
 _TOLD_BY_PHYSICIAN = {"physical_examination", "test_results"}
 _TOLD_BY_PATIENT = {"person", "past_history", "medications", "allergies", "personal_history", "family_history"}
@@ -117,9 +117,11 @@ def changed(parsed: ParsedDialogue) -> Iterator[Finding]:
         of_note = [bool(found) for (*_, part), found in zip(stated, matches, strict=True) if part.is_long]
         if sum(of_note) < max(COPIED, SHARE * len(of_note)):
             return
+    known = frozenset().union(*(one.all_stems for one in note))
+    asked = {number: _content_words(before, parsed.language) - known for number, before, _ in parsed.replied}
     closing = _start_of_closing(parsed)
     for (number, role, part), found in zip(stated, matches, strict=True):
-        if not (found or by_rules) and _is_added(part, role, number > closing):
+        if not (found or by_rules) and _is_added(part, role, asked.get(number, frozenset()), number > closing):
             continue
         if fault := _fault(part, found, note, clauses):
             yield fault, number
@@ -135,10 +137,17 @@ def _start_of_closing(parsed: ParsedDialogue) -> int:
     return min(starts, default=len(parsed.dialogue.messages))
 
 
-def _is_added(part: _Part, role: str, in_closing: bool) -> bool:
-    """Whether a statement is none of the note's: it is of the closing, and tells no history, or is a courtesy."""
+def _is_added(part: _Part, role: str, asked: frozenset[str], in_closing: bool) -> bool:
+    """Whether a statement is none of the note's.
+
+    It is of the closing, and tells no history; or it is a courtesy; or the patient says only no, or not sure, perhaps
+    with words of the question that the note does not have (``asked``). The writer has this said beyond the note.
+    """
     of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
-    return (in_closing and not of_history) or part.stems <= courtesies() - stems_of(_LISTS["telling"])
+    beside = courtesies() - stems_of(_LISTS["telling"])
+    if role == PATIENT:
+        beside |= _of_denials(part.language) | (asked if part.denies else frozenset())
+    return (in_closing and not of_history) or part.stems <= beside
 
 
 def _fault(part: _Part, found: list[_Part], note: list[_Part], clauses: list[_Part]) -> str | None:
@@ -204,6 +213,12 @@ def _is_reversed(clause: _Part, clauses: list[_Part]) -> bool:
         return False
     found = [one.denies for one in clauses if clause.stems <= one.all_stems]
     return bool(found) and set(found) == {not clause.denies}
+
+
+@cached_with_prompts
+def _of_denials(language: Language) -> frozenset[str]:
+    """Return the content words of replies that say only no, or not sure."""
+    return _content_words(_DENIALS[language], language)
 
 
 @lru_cache(maxsize=1 << 13)  # as `content_words`

@@ -46,6 +46,8 @@ def test_a_patient_who_answers_with_questions_has_told_nothing() -> None:
         ("en", "Do the ankles swell?", "Mm-hm.", False),
         ("en", "How long has it been?", "Uncomfortably.", True),  # thirteen letters are not thirteen words
         ("en", "How long has it been?", "My ankles swell so that no shoe of mine fits on my feet.", False),
+        ("en", "When did it begin?", "Hard to say.", False),
+        ("en", "When did it begin?", "I couldn't say, doctor.", False),
         ("en", "May I look at your ankles?", "Okay.", False),
         ("en", "We will meet again next week, okay?", "All right, thank you.", False),
         ("en", "How does that sound?", "Sure.", False),

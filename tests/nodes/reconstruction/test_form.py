@@ -1,10 +1,10 @@
-"""Who asks and who is asked."""
+"""What is said again, who asks and who is asked."""
 
 import pytest
 
 from cases.dialogues import PATIENT, PHYSICIAN, Dialogue, Message
 from cases.vocabulary import Language
-from nodes.reconstruction.form import roles_swapped
+from nodes.reconstruction.form import repeated, roles_swapped
 from nodes.reconstruction.parsed import ParsedDialogue
 
 
@@ -26,3 +26,10 @@ def test_a_patient_who_asks_while_the_physician_answers_has_the_other_role(
 
     assert swapped(PATIENT, PHYSICIAN, 4) == [told]
     assert swapped(PATIENT, PHYSICIAN, 3) == [] == swapped(PHYSICIAN, PATIENT, 4)
+
+
+@pytest.mark.parametrize(("reply", "refused"), [("Not that I know of.", False), ("Not since I fell in May.", True)])
+def test_what_says_nothing_may_be_said_again(reply: str, refused: bool) -> None:
+    said = [(PHYSICIAN, "Any fever?"), (PATIENT, reply), (PHYSICIAN, "Does it itch?"), (PATIENT, reply)]
+    messages = [Message(role=role, content=text) for role, text in said]
+    assert bool([*repeated(ParsedDialogue(Dialogue(id="a", messages=messages)))]) is refused

@@ -89,6 +89,25 @@ def test_a_yes_or_no_that_the_note_does_not_make_of_the_question_is_named(
     assert any(one.startswith("answers_expected (turn 11)") for one in found) is refused
 
 
+def test_after_the_findings_are_told_an_exchange_may_be_about_nothing_in_the_note() -> None:
+    def strangers(**more: Any) -> bool:
+        return any(one.startswith("connected_to_the_note") for one in refusals(after=STRANGE, **more))
+
+    assert strangers() and not strangers(sections={"confirmatory_tests": len(SPOKEN)})
+    assert strangers(sections={"risk_factors": len(SPOKEN)})
+
+
+@pytest.mark.parametrize(("reply", "refused"), [("I couldn't say.", False), (STRANGE[1], True)])
+def test_nothing_strange_is_told_by_who_does_not_know(reply: str, refused: bool) -> None:
+    assert bool(refusals(between=(STRANGE[0], reply))) is refused
+
+
+@pytest.mark.parametrize(("reply", "refused"), [("I'm not sure.", False), (SPOKEN[10], True)])
+def test_who_does_not_know_answers_every_question(reply: str, refused: bool) -> None:
+    found = refusals({5: reply, 11: SPOKEN[4]})
+    assert any(one.startswith("answers_in_place") for one in found) is refused
+
+
 def test_answers_that_changed_places_are_named_with_the_question_that_they_fit() -> None:
     refused = refusals({5: SPOKEN[10], 11: SPOKEN[4]})
     assert any(one.startswith("answers_in_place") and "What do you do for a living?" in one for one in refused)

@@ -184,6 +184,29 @@ def test_findings_are_the_physicians_to_tell_and_a_history_the_patients_and_a_re
     assert told(own, finding) == [1]
 
 
+@pytest.mark.parametrize(
+    ("language", "asked", "reply", "refused"),
+    [
+        ("en", "Any trouble with your bladder?", "No, never.", False),
+        ("en", "When was that first found?", "I don't remember.", False),
+        ("en", "Do you cough at night?", "No, I do not cough at night.", False),
+        ("en", "Do you cough at night?", "Yes, I cough at night.", True),
+        ("en", "Do you cough at night?", "No, I never eat.", True),
+        ("en", "Does the knee ache?", "No, I have no ache in the knee.", True),
+        ("zh", "小便有问题吗？", "没有这种情况。", False),
+        ("zh", "是什么时候查出来的？", "不太清楚。", False),
+        ("zh", "有没有咳嗽？", "没有，没有咳嗽。", False),
+        ("zh", "有没有咳嗽？", "有，一直咳嗽。", True),
+        ("zh", "左膝疼痛吗？", "没有，左膝不痛。", True),
+    ],
+)
+def test_who_says_only_no_or_not_sure_beyond_the_note_changes_nothing(
+    language: Language, asked: str, reply: str, refused: bool
+) -> None:
+    said = SAID[language]
+    assert found(language, [*said, asked, reply]) == ([len(said) + 2] if refused else [])
+
+
 def test_a_word_of_courtesy_that_tells_something_is_a_change() -> None:
     assert found("en", [*SAID["en"][:7], "It is worse at night.", *SAID["en"][8:]]) == [8]
 
