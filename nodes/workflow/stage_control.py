@@ -9,14 +9,14 @@ from cases.registry import GivenError
 from cases.validation import in_a_line
 from nodes.context import Context
 from nodes.node import at_least_one, node
-from nodes.state.decisions import Round, StageRecord
+from nodes.state.decisions import Decision, Round, StageRecord
 from nodes.state.stage import StageState, judgements_of, opinions_of
 from nodes.strategies.registry import check_built_for
 from nodes.workflow.stages import Stage, position_of
 
 
 class UndecidedError(GivenError):
-    """A strategy's graph ended without a decision, with one of the wrong type, or with an invalid record."""
+    """A strategy's graph ended without a decision, with an invalid one, or with an invalid record."""
 
 
 @node
@@ -27,16 +27,38 @@ async def close_round(state: StageState, runtime: Runtime[Context]) -> dict[str,
     return {"discussion_round": round_ + 1}
 
 
+def checked_decision(strategy: str, stage: Stage, state: StageState) -> Decision:
+    """Return a strategy's decision, read again: `model_copy` and `model_construct` check nothing.
+
+    Raises:
+        UndecidedError: there is none, or none of the stage's type, or a field of it is invalid.
+    """
+    expected = stage.decision.__name__
+    if (decision := state.get("decision")) is None:
+        raise UndecidedError(f"strategy {strategy!r} ended without a decision on {stage.name}")
+    if not isinstance(decision, stage.decision):
+        given = type(decision).__name__
+        raise UndecidedError(
+            f"strategy {strategy!r} decided {stage.name} with a {given}; expected stage.decision, which is {expected}"
+        )
+    try:
+        return type(decision).model_validate(dict(decision))
+    except ValidationError as error:
+        raise UndecidedError(
+            f"strategy {strategy!r} decided {stage.name} with an invalid {expected}: {in_a_line(error)}"
+        ) from error
+
+
 def can_be_judged(stage: Stage, state: StageState) -> bool:
-    """Whether the state has a decision of the stage's type and a valid record; a plug-in may have left others."""
+    """Whether the state has a valid decision of the stage's type and a valid record; a plug-in may have left others."""
     rounds = state.get("rounds", [])
-    known = isinstance(rounds, list) and all(isinstance(item, Round) for item in rounds)
-    if not known or not isinstance(state.get("decision"), stage.decision):
+    if not (isinstance(rounds, list) and all(isinstance(item, Round) for item in rounds)):
         return False
     try:  # the judges' verdicts take the place of what the strategy says of itself, which must be valid all the same
+        checked_decision("", stage, state)
         ended, minutes = state.get("ended") or "not_judged", state.get("minutes") or []
         StageRecord.model_validate({"stage": stage.name, "ended": ended, "rounds": rounds or minutes})
-    except ValidationError:
+    except (UndecidedError, ValidationError):
         return False
     return True
 
@@ -73,19 +95,13 @@ async def conclude(
 
     Raises:
         ValueError: the thread was begun in a graph built for another strategy.
-        UndecidedError: there is no decision of the stage's type, or its record is invalid.
+        UndecidedError: there is no valid decision of the stage's type, or its record is invalid.
         GivenError: what the decision adds to the findings is not in the stage's output.
     """
     if strategy != "group":  # a plug-in may build on the stages of the group
         check_built_for(strategy, state.get("built_for", strategy))
     image_class = state.get("image_class")
-    if (decision := state.get("decision")) is None:
-        raise UndecidedError(f"strategy {strategy!r} ended without a decision on {stage.name}")
-    if not isinstance(decision, stage.decision):
-        given, expected = type(decision).__name__, stage.decision.__name__
-        raise UndecidedError(
-            f"strategy {strategy!r} decided {stage.name} with a {given}; expected stage.decision, which is {expected}"
-        )
+    decision = checked_decision(strategy, stage, state)
     only_round = Round(decision=decision.model_dump(mode="json"))
     entry = {
         "stage": f"{stage.name}:{image_class}" if image_class else stage.name,

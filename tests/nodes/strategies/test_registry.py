@@ -20,10 +20,11 @@ from nodes.offline.votes import decision_of
 from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
-from nodes.state.decisions import Diagnosis, Treatment
+from nodes.state.decisions import Diagnosis, Treatment, Triage
 from nodes.state.patient_side import PatientSideState
 from nodes.state.stage import StageState
 from nodes.strategies.registry import STRATEGIES, strategy
+from nodes.workflow.stage_control import checked_decision
 from nodes.workflow.stages import STAGES, Stage
 from tests.graphs.scripting import builtin, findings
 
@@ -203,6 +204,27 @@ def test_a_decision_of_another_type_is_refused_before_anybody_judges_it() -> Non
     strategy("loose")(loose)
     with pytest.raises(ValueError, match=r"strategy 'loose' decided referral\.level1 with a dict; expected .*Triage"):
         run(strategy="loose")
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("feedback", ["downstream", "off"])
+def test_a_decision_whose_fields_were_not_checked_is_refused_before_anybody_judges_it(feedback: str) -> None:
+    def unchecked(stage: Stage) -> StateGraph[Any, Any, Any, Any]:
+        given = {"decision": stage.decision.model_construct(urgency=3)}
+        return StateGraph(StageState).add_node("say", lambda state: given).add_edge(START, "say").add_edge("say", END)
+
+    strategy("unchecked")(unchecked)
+    reason = (
+        r"strategy 'unchecked' decided referral\.level1 with an invalid Triage: urgency: .*; department: Field required"
+    )
+    with pytest.raises(ValueError, match=reason):
+        run(strategy="unchecked", feedback=feedback)
+
+
+def test_a_decision_that_was_copied_is_filed_under_canonical_names() -> None:
+    urgent = Triage(urgency="urgent", department="Surgery")
+    copied: Any = {"decision": urgent.model_copy(update={"urgency": "紧急"})}
+    assert checked_decision("mine", STAGES["referral.level1"], copied) == urgent
 
 
 @pytest.mark.usefixtures("own")
