@@ -18,7 +18,7 @@ from cases.vocabulary import AUXILIARY_ITEMS, Language, label
 from llm import Trace, merge_traces
 from llm.context_window import TURNS
 from llm.role import says_back
-from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage
+from nodes.state.decisions import Diagnosis, Referral, StageRecord, Triage, in_words
 from nodes.state.reducers import union_by
 from prompts import SpokenLanguage, load_prompt, mark, stage_title, with_full_stop
 from prompts.shown import shown_once
@@ -208,6 +208,11 @@ class Chart:
     def _words(self) -> str:
         name, title = partial(label, language=self.language), partial(stage_title, language=self.language)
         return load_prompt("medchain/chart", self.language).render({"chart": self, "name": name, "title": title})[1]
+
+    @property
+    def decided_in_words(self) -> dict[str, str]:
+        """What each stage without a field of its own decided, as a prompt shows it."""
+        return {stage: in_words(decision, self.language) for stage, decision in self.decided.items()}
 
     @property
     def department(self) -> str | None:

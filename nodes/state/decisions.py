@@ -25,6 +25,8 @@ _NO_REASON = re.compile(
     r"\W*+(?:true|false|yes|no|none|null|n/?a|(?:no )?reasons?|是|否|(?:无|没有)?(?:原因|理由)?)\W*", re.IGNORECASE
 )
 
+_EMPTY: tuple[object, ...] = ("", None, [], {})  # what says nothing; 0 and false say something
+
 
 class Decision(Strict):
     """Base of everything that a stage can decide.
@@ -39,13 +41,13 @@ class Decision(Strict):
         """Return what is compared, as a set."""
         dump = self.model_dump(mode="json", include=set(self.compared) or None)
         values = [value if isinstance(value, list) else [value] for value in dump.values()]
-        return frozenset(str(item) for value in values for item in value if item)
+        return frozenset(str(item) for value in values for item in value if item not in _EMPTY)
 
     def listed(self) -> list[str]:
         """Return the choices in the decision's own order."""
         choices = self.choices()
-        lists = (value for value in dict(self).values() if isinstance(value, list) and frozenset(value) == choices)
-        return list(next(lists, sorted(choices)))
+        lists = ([*map(str, value)] for value in dict(self).values() if isinstance(value, list))
+        return next((items for items in lists if frozenset(items) == choices), sorted(choices))
 
     def labelled(self, language: Language) -> list[str]:
         """Return the choices in alphabetical order, as they are called in a language."""
@@ -58,12 +60,20 @@ class Decision(Strict):
 
 def in_words(decision: Mapping[str, Any], language: Language) -> str:
     """Return a decision as a prompt shows it: its values, with terms in the language; "none" if it is empty."""
-    texts = [
-        listed(labels(value, language), language) if isinstance(value, list) else label(str(value), language)
-        for value in decision.values()
-        if value
-    ]
+    texts = (_in_words(name, value, language) for name, value in decision.items() if value not in _EMPTY)
     return in_series(texts, language) or mark("nothing", language)
+
+
+def _in_words(name: str, value: Any, language: Language) -> str:
+    """Return the value of a field, or of an entry of a list; a number, and true or false, after the field's name."""
+    if isinstance(value, Mapping):
+        return listed((_in_words(part, of, language) for part, of in value.items() if of not in _EMPTY), language)
+    if isinstance(value, list):
+        if all(isinstance(entry, str) for entry in value):
+            return listed(labels(value, language), language)
+        return in_series((_in_words("", entry, language) for entry in value), language)
+    text = label(str(value), language)
+    return f"{name}{mark('label', language)}{text}" if name and isinstance(value, int | float) else text
 
 
 class Triage(Decision):

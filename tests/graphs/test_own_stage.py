@@ -19,10 +19,10 @@ from nodes.offline.votes import Evidence, decision_of
 from nodes.state.chart import Chart
 from nodes.state.decisions import Decision
 from nodes.workflow.stage_control import conclude
-from nodes.workflow.stages import STAGES, Stage, by_name, judges_after
+from nodes.workflow.stages import STAGES, Stage, by_name, judges_after, read_chart
 from prompts import PromptError, load_prompt
 from scoring.medchain.suite import columns
-from tests.graphs.scripting import builtin, calls, words
+from tests.graphs.scripting import builtin, calls, findings, words
 from wardround.cli import app
 
 CASE = builtin("surgery-01")
@@ -102,6 +102,12 @@ def test_words_that_it_lacks_are_named_before_anything_is_run(severity: Path) ->
 
 def test_its_decision_is_compared_by_all_that_it_says() -> None:
     assert Severity(grade="mild", signs=["fever", "rash"]).choices() == {"mild", "fever", "rash"}
+
+
+def test_what_it_says_with_no_or_zero_stands_in_the_chart(severity: Path) -> None:
+    with prompts.folders.laid_over(severity):
+        seen = read_chart(findings(decided={"severity": {"ventilated": False, "score": 0}}), "diagnosis", "en")
+        assert "Severity of the illness: ventilated: False; score: 0\n" in f"{seen}\n"
 
 
 def test_it_is_drawn_by_its_name(severity: Path) -> None:

@@ -3,7 +3,7 @@ import time
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -284,9 +284,15 @@ def test_fenced_text_has_exactly_one_closing_tag_and_it_stands_at_the_end(text: 
     assert fenced.endswith("\n</data>")
 
 
-def chart(**known: Any) -> SimpleNamespace:
+class Shown(SimpleNamespace):
+    """A chart without stages of one's own."""
+
+    decided_in_words: ClassVar[dict[str, str]] = {}
+
+
+def chart(**known: Any) -> Shown:
     nothing = dict.fromkeys(("referral", "triage", "dialogue", "orders", "results", "pictures", "reports", "diagnosis"))
-    return SimpleNamespace(**nothing | {"decided": {}} | known)
+    return Shown(**nothing | known)
 
 
 def door(age_years: float | None = None, sex: str | None = None, occupation: str = "") -> SimpleNamespace:

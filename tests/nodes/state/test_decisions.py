@@ -1,8 +1,9 @@
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import ValidationError
 
+from cases.strict import Strict
 from cases.vocabulary import SECOND_LEVEL
 from llm.schema import answer_schema
 from nodes.collaboration.director import Agreement
@@ -17,6 +18,7 @@ from nodes.state.decisions import (
     SubDepartments,
     Treatment,
     Verdict,
+    in_words,
 )
 from nodes.state.stage import Options
 from prompts import load_prompt
@@ -110,3 +112,41 @@ def test_a_decision_in_a_prompt_can_be_told_apart_into_its_items_and_has_no_two_
     language: Any, decision: Decision, told: str
 ) -> None:
     assert decision.told(language) == told
+
+
+class Measure(Strict):
+    """An entry of a decision's list."""
+
+    what: str
+    days: int
+
+
+class FallRisk(Decision):
+    """A decision with numbers, a yes or no, and a list of entries."""
+
+    level: Literal["low", "high"]
+    score: float
+    escorted: bool
+    measures: list[Measure]
+    note: str = ""
+
+
+FALL_RISK = FallRisk(level="low", score=0, escorted=False, measures=[Measure(what="Blood Test", days=0)])
+
+
+def test_zero_and_no_are_shown_and_compared_and_a_number_stands_after_its_field() -> None:
+    assert FALL_RISK.told("en") == "low; score: 0.0; escorted: False; Blood Test, days: 0"
+    assert FALL_RISK.told("zh") == "low；score：0.0；escorted：False；血液学检查、days：0"
+    assert {"low", "0.0", "False"} < FALL_RISK.choices()
+
+
+def test_a_decision_with_a_list_of_entries_can_be_listed() -> None:
+    assert FALL_RISK.listed() == sorted(FALL_RISK.choices())
+    assert PhysicalOrders(items=["Neck Examination", "Chest Examination"]).listed() == [
+        "Neck Examination",
+        "Chest Examination",
+    ]
+
+
+def test_what_says_nothing_is_left_out() -> None:
+    assert in_words({"a": None, "b": [], "c": "", "d": {}}, "en") == "none"
