@@ -89,7 +89,7 @@ def _checked(source: Source, record: str, case: object, seen: set[str]) -> Case 
     seen.add(case.id)
     if case.id in source.ids:  # made and checked by `Record.case`
         return case
-    folder = case.folder or str(source.path.parent.resolve())
+    folder = case.folder or str(source.folder)
     try:  # again, as a copy with changes was not validated
         case = Case.model_validate({**case.model_dump(warnings=False), "folder": folder})
     except ValidationError as error:

@@ -50,6 +50,11 @@ class Source:
     listed: set[str] = field(default_factory=set)  # names of the vocabularies that a warning has listed
 
     @property
+    def folder(self) -> Path:
+        """Where its pictures lie: the source itself if it is a folder, else the folder that it is in."""
+        return (self.path if self.path.is_dir() else self.path.parent).resolve()
+
+    @property
     def is_table(self) -> bool:
         """Whether the file is a table by its name, to be read by rows."""
         return self.path.suffix.lower() in (".csv", ".tsv")
@@ -234,7 +239,7 @@ class Record:
 
     def image(self, field: str, file: str, item: str) -> dict[str, str] | None:
         """Return a picture beside the source; None, with a warning, if there is none."""
-        folder = self.source.path.parent.resolve()
+        folder = self.source.folder
         if fault := picture_fault(folder, file):
             self.warn(field, f"{fault}; the case is imported without it")
             return None
@@ -256,7 +261,7 @@ class Record:
         while unique in self.source.ids:
             count += 1
             unique = f"{case_id}-{count}"
-        folder = os.fspath(self.source.path.parent.resolve())
+        folder = os.fspath(self.source.folder)
         try:
             case = Case.model_validate({"id": unique, "folder": folder, **data})
         except ValidationError as error:

@@ -11,6 +11,7 @@ import pytest
 from cases import AnswerKey, Case, load_cases
 from cases.importers import IMPORTERS, Record, Source, import_cases, importer
 from cases.registry import RegistryError
+from tests.support.pictures import PNG
 
 
 @pytest.fixture(autouse=True)
@@ -173,6 +174,15 @@ async def awaited(source: Path) -> list[Case]:
 
 async def yielded(source: Path) -> AsyncIterator[Case]:
     yield case(1)
+
+
+def test_a_picture_in_a_source_that_is_a_folder_is_named_from_there(tmp_path: Path) -> None:
+    importer("ward")(lambda source: [case(examinations={"images": [{"file": "pictures/ct.png", "item": "CT"}]})])
+    (tmp_path / "ward" / "pictures").mkdir(parents=True)
+    (tmp_path / "ward" / "pictures" / "ct.png").write_bytes(PNG)
+    result = import_cases("ward", tmp_path / "ward")
+    assert not result.errors
+    assert result.cases[0].folder == str((tmp_path / "ward").resolve())
 
 
 @pytest.mark.parametrize(
