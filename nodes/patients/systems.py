@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from langgraph.graph.state import CompiledStateGraph
+from pydantic import ValidationError
 
 from cases.registry import GivenError, Registry
+from cases.validation import in_a_line
 from llm.role import has_words
 from nodes.state.chart import Ended, Turn
 
@@ -61,6 +63,14 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
             "{'dialogue': [*state['dialogue'], wr.Turn(...)]}"
         )
     for turn in turns[len(before) :]:
+        try:  # again: `model_copy` and `model_construct` check nothing
+            Turn.model_validate(dict(turn))
+        except ValidationError as error:
+            raise NoReplyError(f"patient {name!r} returned an invalid wr.Turn: {in_a_line(error)}") from error
+        if before and turn.speaker == "doctor":
+            raise NoReplyError(
+                f"patient {name!r} spoke for the doctor ({turn.text!r}); expected a turn of its own side"
+            )
         if not (turn.pictures or has_words(turn.text)):
             raise NoReplyError(f"patient {name!r} returned a reply without words ({turn.text!r}) and without a picture")
         if relative := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:

@@ -282,6 +282,14 @@ def stranger():
             "'a.png'}}])]}}",
             "NoReplyError: patient 'stranger' handed over 'a.png'; expected the absolute path of a picture$",
         ),
+        (
+            "dialogue = [*dialogue, wr.Turn.model_construct(speaker='nurse', text='Hm.')]",
+            "NoReplyError: patient 'stranger' returned an invalid wr.Turn: speaker: Input should be 'doctor', ",
+        ),
+        (
+            "dialogue = [*dialogue, dialogue[-1].model_copy(update={{'text': 'No fever?'}})]",
+            r"NoReplyError: patient 'stranger' spoke for the doctor \('No fever\?'\); expected a turn of its own side$",
+        ),
     ],
 )
 def test_a_fault_in_a_plug_ins_code_ends_a_case_by_a_reason_of_its_own(
