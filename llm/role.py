@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from cases.dialogues import Message
-from cases.registry import GivenError, RegistryError, check_function
+from cases.registry import GivenError, RegistryError, check_function, check_spelt
 from llm.replies import folded
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -68,7 +68,8 @@ class Role(Generic[Answer]):
         seated: the setting with the number of seats in use; empty if all may be used.
 
     Raises:
-        RegistryError: the answer is not a Pydantic type, or the rule not a plain function of the view.
+        RegistryError: no model could be named for it by its name, the answer is not a Pydantic type, the rule not a
+            plain function of the view, or another attribute of another type.
     """
 
     name: str
@@ -85,6 +86,12 @@ class Role(Generic[Answer]):
     whole: bool = False
 
     def __post_init__(self) -> None:
+        check_spelt("role", self.name)
+        if self.name == "default":
+            raise RegistryError("role 'default': in [models], `default` is the model of all roles; choose another name")
+        for field, kind, expected in (("stage", str, "a text"), ("prompt", str, "a text"), ("seats", int, "a number")):
+            if not isinstance(value := getattr(self, field), kind):
+                raise RegistryError(f"role {self.name!r}: {field} = {value!r}; expected {expected}")
         if not (isinstance(self.answer, type) and issubclass(self.answer, BaseModel)):
             wanted = "expected a subclass of pydantic.BaseModel"
             raise RegistryError(f"role {self.name!r}: answer = {self.answer!r}; {wanted}")

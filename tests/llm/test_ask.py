@@ -437,6 +437,26 @@ class Word(BaseModel):
 
 
 @pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"name": "night nurse"}, "role 'night nurse': a name has only lower-case letters, digits and underscores"),
+        ({"name": "ward.nurse"}, "role 'ward.nurse': a name has only lower-case letters"),
+        ({"name": ""}, "role '': a name has only lower-case letters"),
+        ({"name": "default"}, r"role 'default': in \[models\], `default` is the model of all roles; choose another"),
+        ({"stage": None}, "role 'nurse': stage = None; expected a text"),
+        ({"prompt": Path("a.md")}, r"role 'nurse': prompt = .*Path\('a.md'\); expected a text"),
+        ({"seats": "two"}, "role 'nurse': seats = 'two'; expected a number"),
+    ],
+)
+def test_a_role_for_which_no_model_could_be_named_is_refused_where_it_is_declared(
+    given: dict[str, Any], told: str
+) -> None:
+    usual: dict[str, Any] = {"name": "nurse", "stage": "history_taking", "prompt": "examples/terse", "answer": Word}
+    with pytest.raises(RegistryError, match=told):
+        Role(**usual | given, offline=lambda view: Word(text="Hm."))
+
+
+@pytest.mark.parametrize(
     ("answer", "offline", "told"),
     [
         (str, lambda view: Word(text="Hm."), "role 'odd': answer = <class 'str'>; expected a subclass of pydantic"),
