@@ -48,8 +48,8 @@ def check_languages(languages: Collection[str], context: Context) -> None:
             raise ConfigurationError(f"language: {error}") from error
 
 
-def check_own_prompts(graph: Graph, languages: Collection[str], context: Context, *, with_judges: bool = False) -> None:
-    """Check that the roles of plug-ins have their prompts, and that their views have the fields which these use.
+def check_prompts(graph: Graph, languages: Collection[str], context: Context, *, with_judges: bool = False) -> None:
+    """Check that every role has its prompts, and that the views of plug-ins have the fields which theirs use.
 
     Args:
         graph: the graph that is run.
@@ -58,8 +58,8 @@ def check_own_prompts(graph: Graph, languages: Collection[str], context: Context
         with_judges: whether a metric of a plug-in asks a judge.
 
     Raises:
-        ConfigurationError: a prompt is missing in the language of a case, its view lacks a variable, or another role
-            asked at the same stage has the same name.
+        ConfigurationError: a prompt is missing or invalid in the language of a case, its view lacks a variable, or
+            another role asked at the same stage has the same name.
     """
     languages_used = {context.language} if context.language else languages
     asked = known = list(roles_asked(graph, context))
@@ -76,13 +76,14 @@ def check_own_prompts(graph: Graph, languages: Collection[str], context: Context
                 "tell them apart; rename yours"
             )
         for language in sorted(languages_used):
-            if (OURS / language / f"{role.prompt}.md").is_file():  # built-in prompts are checked by the tests
-                continue
+            ours = (OURS / language / f"{role.prompt}.md").is_file()
             try:
                 prompt = load_prompt(role.prompt, language, stage)
             except PromptError as error:
-                remedy = "write it in a folder given to wr.add_prompts(FOLDER) or --prompts"
-                raise ConfigurationError(f"role {role.name!r}: {error}; {remedy}") from error
+                remedy = "" if ours else "; write it in a folder given to wr.add_prompts(FOLDER) or --prompts"
+                raise ConfigurationError(f"role {role.name!r}: {error}{remedy}") from error
+            if ours:  # whether their views have the variables is checked by the tests
+                continue
             view = next(iter(_hints(role.offline).values()), None)
             if (
                 isinstance(view, type)

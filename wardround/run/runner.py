@@ -19,7 +19,7 @@ from retrieval.embedding_models import fingerprint
 from scoring.suite import SUITES
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, Experiment
-from wardround.config.preflight import check_languages, check_lengths, check_own_prompts, check_servers
+from wardround.config.preflight import check_languages, check_lengths, check_prompts, check_servers
 from wardround.config.selection import Selection, StoredItem, select
 from wardround.run.engines.local import run_here
 from wardround.run.engines.work import RunCases
@@ -109,7 +109,7 @@ async def _checked(experiment: Experiment, selected: Selection) -> tuple[Sequenc
     languages = {item.language for item in selected.items}
     check_languages(languages, context)
     asks_a_judge = any(metric.asks for metric in SUITES[experiment.scored_by].own_metrics)
-    check_own_prompts(TASKS[experiment.graph].graph(context), languages, context, with_judges=asks_a_judge)
+    check_prompts(TASKS[experiment.graph].graph(context), languages, context, with_judges=asks_a_judge)
     check_lengths(selected.items, context)
     await check_servers(context)
     if experiment.limits_cost and (unknown := unpriced(context.models, context)):

@@ -1,4 +1,4 @@
-"""What somebody else's role lacks is said before the first call."""
+"""What a role lacks, ours or somebody else's, is said before the first call."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +10,16 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from cases import load_cases
+from graphs import clinical_workflow
+from graphs.contexts import ClinicalContext
 from llm import Role, ask, role
 from nodes.context import Context
 from nodes.node import node
 from nodes.state.patient_side import PatientSideState
-from prompts import folders
+from prompts import PromptError, folders, load_prompt
+from wardround.config import preflight
 from wardround.config.experiment import ConfigurationError
-from wardround.config.preflight import check_own_prompts, check_servers
+from wardround.config.preflight import check_prompts, check_servers
 
 ENGLISH = next(case for case in load_cases() if case.language == "en")
 CHINESE = next(case for case in load_cases() if case.language == "zh")
@@ -52,7 +55,7 @@ def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def check(*cases: Any, **context: Any) -> None:
     builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_edge(START, "answer")
-    check_own_prompts(builder.compile(), {case.language for case in cases}, Context(**context))
+    check_prompts(builder.compile(), {case.language for case in cases}, Context(**context))
 
 
 @pytest.mark.slow
@@ -64,6 +67,19 @@ def test_a_role_without_a_prompt_in_the_language_of_a_case_is_named_with_the_rem
     with pytest.raises(ConfigurationError, match=r"prompts/zh/mine/shy.md"):
         check(ENGLISH, CHINESE)
     check(CHINESE, language="en")
+
+
+def test_a_prompt_of_ours_that_a_change_has_broken_is_refused_before_the_first_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def load(name: str, language: str, stage: str | None) -> Any:
+        if name == "medchain/feedback":
+            raise PromptError(f"prompt {name} ({language}) uses variables that it does not declare: decison")
+        return load_prompt(name, language, stage)
+
+    monkeypatch.setattr(preflight, "load_prompt", load)
+    with pytest.raises(ConfigurationError, match=r"^role 'feedback': prompt medchain/feedback \(en\) .*: decison$"):
+        check_prompts(clinical_workflow, {"en"}, ClinicalContext())
 
 
 def test_a_prompt_that_asks_for_what_the_view_has_not_is_named(prompt: Path) -> None:
@@ -79,9 +95,9 @@ def test_the_judge_of_a_metric_of_ones_own_has_its_prompt_too_if_a_metric_asks_o
     Role("shy_judge", "evaluation", "mine/judge", Reply, offline=say)
     prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
     builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_edge(START, "answer")
-    check_own_prompts(builder.compile(), {"en"}, Context())
+    check_prompts(builder.compile(), {"en"}, Context())
     with pytest.raises(ConfigurationError, match=r"role 'shy_judge': there is no file prompts/en/mine/judge.md; write"):
-        check_own_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
+        check_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
 
 
 def test_a_judge_of_ones_own_with_the_name_of_one_of_ours_is_refused(
@@ -92,7 +108,7 @@ def test_a_judge_of_ones_own_with_the_name_of_one_of_ours_is_refused(
     prompt.write_text("---\nvariables: [question]\n---\n# system\n# user\n{{ question }}\n", "utf-8")
     builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_edge(START, "answer")
     with pytest.raises(ConfigurationError, match="role 'diagnosis_judge': another role of this name is used at eval"):
-        check_own_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
+        check_prompts(builder.compile(), {"en"}, Context(), with_judges=True)
 
 
 def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prompt: Path) -> None:
@@ -107,7 +123,7 @@ def test_a_role_with_the_name_of_another_that_is_asked_beside_it_is_refused(prom
     builder = StateGraph(PatientSideState, context_schema=Context).add_node(answer).add_node(follow)
     graph = builder.add_edge(START, "answer").add_edge("answer", "follow").compile()
     with pytest.raises(ConfigurationError, match="role 'shy_patient': another role of this name is used at history"):
-        check_own_prompts(graph, {"en"}, Context())
+        check_prompts(graph, {"en"}, Context())
 
 
 @pytest.mark.parametrize(
