@@ -46,18 +46,6 @@ def check_named(kind: str, name: object) -> None:
         raise RegistryError(f"{kind}: expected a name in the decorator's parentheses, such as ('my_{kind}')")
 
 
-def check_spelt(kind: str, name: object) -> None:
-    """Reject a name that settings, commands and tables could not hold.
-
-    Raises:
-        RegistryError: it is no string of lower-case letters, digits and underscores that begins with a letter.
-    """
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        raise RegistryError(
-            f"{kind} {name!r}: a name has only lower-case letters, digits and underscores, and begins with a letter"
-        )
-
-
 def check_function(kind: str, name: str, function: object, arguments: str, *also: str) -> None:
     """Reject a function that cannot be called as required.
 
@@ -140,7 +128,11 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             RegistryError: the name is taken, or has other characters than lower-case letters, digits and underscores,
                 or the entry cannot be used.
         """
-        check_spelt(self.kind, name)
+        if not _NAME.fullmatch(name):
+            raise RegistryError(
+                f"{self.kind} {name!r}: a name has only lower-case letters, digits and underscores, and begins with a "
+                "letter"
+            )
         if name in self._entries:
             additions = (each for each in reversed(_additions) if each.registry is self and each.name == name)
             before = next(additions, _Addition(self, name, "", None))

@@ -10,13 +10,14 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from cases.dialogues import Message
-from cases.registry import GivenError, RegistryError, check_function, check_spelt
+from cases.registry import GivenError, RegistryError, check_function
 from llm.replies import folded
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 NO_WORDS = "it contains no words, but must be something that somebody says"  # the error for a text without words
 _MIN_SENTENCE, _MIN_QUESTION = 40, 6  # characters; in a sentence a Chinese one counts double
+_NAME = re.compile(r"[\w-]+")  # what a key of the model map can hold: a dot sets a stage apart
 _LABEL = re.compile(r"^\s*[^\W\d]+\s*[:：]")  # a speaker's name
 _JUDGING = ("evaluation", "clini_eval")  # prefixes of stages whose roles judge; a model map names their models too
 _declared: "dict[tuple[str, str, str], Role[Any]]" = {}  # by name, stage and prompt
@@ -86,7 +87,8 @@ class Role(Generic[Answer]):
     whole: bool = False
 
     def __post_init__(self) -> None:
-        check_spelt("role", self.name)
+        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
+            raise RegistryError(f"role {self.name!r}: expected a name of letters, digits, '-' and '_'")
         if self.name == "default":
             raise RegistryError("role 'default': in [models], `default` is the model of all roles; choose another name")
         for field, kind, expected in (("stage", str, "a text"), ("prompt", str, "a text"), ("seats", int, "a number")):

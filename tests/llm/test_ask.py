@@ -28,8 +28,10 @@ from llm import (
     Trace,
     ask,
     merge_traces,
+    role,
 )
 from llm.journal import journal
+from llm.specs import model_of
 from llm.trace import collecting_calls, read_calls
 from nodes.context import Context
 from nodes.node import node
@@ -439,9 +441,9 @@ class Word(BaseModel):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"name": "night nurse"}, "role 'night nurse': a name has only lower-case letters, digits and underscores"),
-        ({"name": "ward.nurse"}, "role 'ward.nurse': a name has only lower-case letters"),
-        ({"name": ""}, "role '': a name has only lower-case letters"),
+        ({"name": "night nurse"}, "role 'night nurse': expected a name of letters, digits, '-' and '_'"),
+        ({"name": "ward.nurse"}, "role 'ward.nurse': expected a name"),
+        ({"name": ""}, "role '': expected a name"),
         ({"name": "default"}, r"role 'default': in \[models\], `default` is the model of all roles; choose another"),
         ({"stage": None}, "role 'nurse': stage = None; expected a text"),
         ({"prompt": Path("a.md")}, r"role 'nurse': prompt = .*Path\('a.md'\); expected a text"),
@@ -454,6 +456,15 @@ def test_a_role_for_which_no_model_could_be_named_is_refused_where_it_is_declare
     usual: dict[str, Any] = {"name": "nurse", "stage": "history_taking", "prompt": "examples/terse", "answer": Word}
     with pytest.raises(RegistryError, match=told):
         Role(**usual | given, offline=lambda view: Word(text="Hm."))
+
+
+@pytest.mark.parametrize("name", ["ward-nurse", "Nurse", "护士"])
+def test_a_role_may_have_any_name_that_a_key_of_the_model_map_can_be(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(role, "_declared", {})
+    nurse = Role(name, "history_taking", "examples/terse", Word, lambda view: Word(text="Hm."))
+    assert model_of(nurse.name, nurse.stage, {name: "openai:gpt-4o"}) == "openai:gpt-4o"
 
 
 @pytest.mark.parametrize(
