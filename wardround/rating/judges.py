@@ -36,7 +36,7 @@ from wardround.tables.table import P_VALUE, Column, Table, key_columns, measured
 _log = logging.getLogger(__name__)
 
 AS_RUN, PEOPLE, PANEL = "as run", "people", "panel"
-_AIDES = ("extraction", "refiner")  # they read what was said and recorded; no judged answer is theirs
+_AIDES = ("examiner", "extraction", "refiner")  # they read what was said and recorded; no judged answer is theirs
 _NOT_FAMILIES = frozenset({"meta", "chat"})  # first words of model names that belong to different families
 _FAMILIES = {"chatgpt": "gpt", "o": "gpt", "codellama": "llama", "qwq": "qwen"}
 

@@ -54,9 +54,10 @@ def test_a_model_is_of_the_family_that_its_block_names(tmp_path: Path) -> None:
     assert found.judges == {AS_RUN: "gpt"} and found.answers[0].families == {"qwen"}
 
 
-def test_who_lists_orders_or_describes_a_case_for_the_memory_is_no_doctor(tmp_path: Path) -> None:
+def test_who_lists_orders_reads_results_or_describes_a_case_for_the_memory_is_no_doctor(tmp_path: Path) -> None:
     gpt, qwen = ["openai:gpt-4o"], ["openai:qwen3"]
-    results = [replied({"doctor": qwen, "extraction": gpt, "refiner": gpt, "patient": gpt, "mvme_director": gpt})]
+    others = dict.fromkeys(("examiner", "extraction", "refiner", "patient", "mvme_director"), gpt)
+    results = [replied({"doctor": qwen, **others})]
     write_run(tmp_path / "one", results, data={"case_ids": [ENGLISH[0]]})
     assert asyncio.run(judged(find_runs([tmp_path / "one"]), [])).answers[0].families == {"qwen"}
 
