@@ -46,7 +46,7 @@ class Decision(Strict):
     def listed(self) -> list[str]:
         """Return the choices in the decision's own order."""
         choices = self.choices()
-        lists = ([*map(str, value)] for value in dict(self).values() if isinstance(value, list))
+        lists = ([*map(str, value)] for value in self.model_dump(mode="json").values() if isinstance(value, list))
         return next((items for items in lists if frozenset(items) == choices), sorted(choices))
 
     def labelled(self, language: Language) -> list[str]:

@@ -148,5 +148,16 @@ def test_a_decision_with_a_list_of_entries_can_be_listed() -> None:
     ]
 
 
+class FallLog(Decision):
+    """A decision of nothing but a list of entries."""
+
+    measures: list[Measure]
+
+
+def test_a_list_of_entries_keeps_its_own_order() -> None:
+    entries = [Measure(what="Walker", days=2), Measure(what="Alarm", days=1)]
+    assert FallLog(measures=entries).listed() == [str(entry.model_dump()) for entry in entries]
+
+
 def test_what_says_nothing_is_left_out() -> None:
     assert in_words({"a": None, "b": [], "c": "", "d": {}}, "en") == "none"
