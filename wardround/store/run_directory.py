@@ -367,7 +367,8 @@ class RunDirectory:
             raise ConfigurationError(
                 f"{self.path}: has a {other} but no {MANIFEST}, so no run wrote it; move it, or choose another --out"
             )
-        if is_run(self.path.parent) and self.path == RunDirectory(self.path.parent).traces:
+        here = self.path.absolute()  # `--out .` has no folder around it otherwise
+        if is_run(here.parent) and here == RunDirectory(here.parent).traces:
             raise ConfigurationError(f"{self.path}: holds the traces of another run; choose another --out")
         return None
 

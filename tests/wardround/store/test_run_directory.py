@@ -348,12 +348,15 @@ def test_what_somebody_else_keeps_in_a_folder_is_not_written_over(tmp_path: Path
     assert (tmp_path / name).read_text() == "my thesis" and [one.name for one in tmp_path.iterdir()] == [name]
 
 
-def test_no_run_is_begun_among_the_traces_of_another(tmp_path: Path) -> None:
+def test_no_run_is_begun_among_the_traces_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its results would be taken for a damaged trace, and moved aside."""
     open_once(tmp_path / "one")
     with pytest.raises(ConfigurationError, match="traces: holds the traces of another run; choose another --out"):
         open_once(tmp_path / "one" / "traces")
     open_once(tmp_path / "traces")
+    monkeypatch.chdir(tmp_path / "one" / "traces")
+    with pytest.raises(ConfigurationError, match=r"^\.: holds the traces of another run; choose another --out"):
+        open_once(Path())
 
 
 def test_a_run_that_lost_its_manifest_before_its_first_result_goes_on_by_the_copy(tmp_path: Path) -> None:
