@@ -42,7 +42,7 @@ def checked_decision(strategy: str, stage: Stage, state: StageState) -> Decision
             f"strategy {strategy!r} decided {stage.name} with a {given}; expected stage.decision, which is {expected}"
         )
     try:
-        return type(decision).model_validate(dict(decision))
+        return type(decision).model_validate(dict(decision), by_name=True)  # a field may have an alias
     except ValidationError as error:
         raise UndecidedError(
             f"strategy {strategy!r} decided {stage.name} with an invalid {expected}: {in_a_line(error)}"

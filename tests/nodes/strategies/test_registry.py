@@ -5,6 +5,7 @@ from typing import Annotated, Any, Required
 
 import pytest
 from langgraph.graph import END, START, StateGraph
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from cases.registry import RegistryError
@@ -20,7 +21,7 @@ from nodes.offline.votes import decision_of
 from nodes.patients.registration import patient
 from nodes.patients.systems import PATIENTS
 from nodes.state.chart import Turn
-from nodes.state.decisions import Diagnosis, Treatment, Triage
+from nodes.state.decisions import Decision, Diagnosis, Treatment, Triage
 from nodes.state.patient_side import PatientSideState
 from nodes.state.stage import StageState
 from nodes.strategies.registry import STRATEGIES, strategy
@@ -225,6 +226,19 @@ def test_a_decision_that_was_copied_is_filed_under_canonical_names() -> None:
     urgent = Triage(urgency="urgent", department="Surgery")
     copied: Any = {"decision": urgent.model_copy(update={"urgency": "紧急"})}
     assert checked_decision("mine", STAGES["referral.level1"], copied) == urgent
+
+
+class Stay(Decision):
+    """A decision whose form has another name for its field."""
+
+    days: int = Field(alias="length of stay")
+
+
+def test_a_decision_with_an_alias_is_read_again_by_the_names_of_its_fields() -> None:
+    stay = Stay.model_validate({"length of stay": 3})
+    stage = Stage(name="stay", decision=Stay, without_model=lambda chosen, chart, options: {"length of stay": 3})
+    given: Any = {"decision": stay}
+    assert checked_decision("mine", stage, given) == stay
 
 
 @pytest.mark.usefixtures("own")
