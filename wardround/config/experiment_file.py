@@ -112,7 +112,7 @@ def read_sweep(
     check_distinct(runs, str(file))
     _check_blocks_used(base, {*fixed.values()}.union(*map(given_models, (base, *settings.values()))), file)
     if sweeping.tables and not overrides.get("mixed", sweeping.mixed):
-        check_rows(runs, str(file), swept)
+        check_rows(runs, str(file))
     title = overrides.get("name") or base.get(("name",), (None,))[0] or (file.stem if file else Experiment().name)
     _check_name(f"{origin_of(base, ('name',), file)}: name", str(title))
     return Sweep(str(title), runs, tuple(sweeping.tables))

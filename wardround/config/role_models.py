@@ -33,10 +33,8 @@ def check_distinct(runs: Mapping[str, Experiment], where: str) -> None:
             )
 
 
-def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str, ...]]) -> None:
-    """Check that a table's rows differ only in what was swept over, and not in the patient's or judges' models.
-
-    ``swept`` holds the places that differ on purpose.
+def check_rows(runs: Mapping[str, Experiment], where: str) -> None:
+    """Check that no row of a table mixes rules with models, and that patient and judges do not change with the doctors.
 
     Raises:
         ConfigurationError: some roles use offline rules beside models, or patient or judges change with `default`.
@@ -53,20 +51,21 @@ def check_rows(runs: Mapping[str, Experiment], where: str, swept: set[tuple[str,
             )
     seen: dict[str, str] = {}
     for name, run in runs.items():
-        models_of_run = {**patients_side(run), JUDGES: run.judges.get("default") or run.models.get("default", OFFLINE)}
-        changed = [role for role, spec in models_of_run.items() if seen.setdefault(role, spec) != spec]
-        if unintended := [role for role in changed if not _was_swept(role, swept)]:
+        default = run.models.get("default", OFFLINE)
+        if unintended := [role for role in _left_to_default(run) if seen.setdefault(role, default) != default]:
             raise ConfigurationError(
                 f"{where}: tables: {', '.join(unintended)} would change with the doctors' model "
-                f"(in run {name!r}: {models_of_run[unintended[0]]}); set the same model for all rows in [fixed]: "
+                f"(in run {name!r}: {default}); set the same model for all rows in [fixed]: "
                 + ", ".join(f"{role} = 'SPEC'" for role in unintended)
-                + "; or set `mixed = true`"
+                + " (in [models], or as judges.default, where other rows change it); or set `mixed = true`"
             )
 
 
-def _was_swept(role: str, swept: set[tuple[str, ...]]) -> bool:
-    swept_places = {("models", role), ("models", PATIENT)}
-    return any(place[0] == JUDGES if role == JUDGES else place in swept_places for place in swept)
+def _left_to_default(run: Experiment) -> list[str]:
+    """Return the roles of the patient's side, and the judges, for which a run names no model of their own."""
+    named = {role: spec for role, spec in run.models.items() if role != "default"}
+    side = patients_side(run.model_copy(update={"models": named}))
+    return sorted(role for role, spec in side.items() if spec == OFFLINE) + [JUDGES] * ("default" not in run.judges)
 
 
 def _role_models(experiment: Experiment) -> Iterator[tuple[str, str]]:

@@ -203,12 +203,36 @@ def test_a_table_of_ones_own_is_refused_where_patient_or_judges_change_with_the_
     swept = f"tables = ['scores']\n[grid]\n'models.default' = ['{DOCTOR}', '{OTHER}']\n"
     with pytest.raises(ConfigurationError, match="patient, judges would change with the doctors' model") as all_at_once:
         written(tmp_path, swept)
-    assert "in [fixed]: patient = 'SPEC', judges = 'SPEC'; or" in str(all_at_once.value)
+    assert "in [fixed]: patient = 'SPEC', judges = 'SPEC' (in [models], or as" in str(all_at_once.value)
     with pytest.raises(ConfigurationError, match="judges would change with the doctors' model"):
         written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'")
     assert written(tmp_path, f"{swept}[fixed]\npatient = '{OTHER}'\njudges = '{OTHER}'").runs
     assert written(tmp_path, f"mixed = true\n{swept}").runs
     assert written(tmp_path, swept.partition("\n")[2]).runs, "without a table, rows are not laid side by side"
+
+
+@pytest.mark.parametrize(
+    ("named", "left"),
+    [
+        ("", "patient, patient_profile, judges"),
+        (f"models.patient = '{DOCTOR}'\njudges.default = '{DOCTOR}'", "patient_profile"),
+        (f"models.patient = '{DOCTOR}'\nmodels.patient_profile = '{DOCTOR}'", "judges"),
+        (f"models.patient = '{DOCTOR}'\nmodels.patient_profile = '{DOCTOR}'\njudges.default = '{DOCTOR}'", ""),
+    ],
+)
+def test_a_row_with_another_patient_or_judge_does_not_let_those_of_other_rows_change_with_the_doctors(
+    named: str, left: str, tmp_path: Path
+) -> None:
+    head = "graph = 'consultation'\ntables = ['scores']\nworkflow.patient = 'ai_hospital'\n"
+    swaps = f"patient.models.patient = '{OTHER}'\njudge.judges.default = '{OTHER}'\ndoctor.models.default = '{OTHER}'"
+    text = f"{head}models.default = '{DOCTOR}'\nmodels.examiner = '{DOCTOR}'\n{named}\n[variants]\nbase = {{}}\n{swaps}"
+    if left:
+        with pytest.raises(
+            ConfigurationError, match=f"tables: {left} would change with the doctors' model \\(in run 'd"
+        ):
+            written(tmp_path, text)
+    else:
+        assert len(written(tmp_path, text).runs) == 4
 
 
 def test_an_unknown_role_among_those_who_are_fixed_is_refused_by_name(tmp_path: Path) -> None:
