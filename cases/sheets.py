@@ -28,7 +28,7 @@ def is_too_long(row: Sequence[str], heading: Sequence[str]) -> bool:
 
 
 def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows of a table with the number of the line where each ends; blank lines are left out.
+    """Return the rows of a table with the number of the line where each ends; rows without any text are left out.
 
     Cells are separated by what a first line ``sep=;`` declares, or else by the first comma, semicolon or tab of the
     header. The text is UTF-8, or UTF-16 with its mark or beginning in ASCII: bytes that other encodings share cannot
@@ -44,7 +44,7 @@ def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
         header = _QUOTED.sub("", text.lstrip("\r\n").partition("\n")[0])  # an index may have no name
         separator = declared[1] if declared else next((sign for sign in header if sign in _SEPARATORS), ",")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        return [(reader.line_num + bool(declared), row) for row in reader if row]
+        return [(reader.line_num + bool(declared), row) for row in reader if any(map(str.strip, row))]
     except OSError as error:
         raise SheetError(unreadable(error)) from error
     except csv.Error as error:

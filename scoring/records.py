@@ -114,8 +114,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
     """Return the columns of a CSV file, its rows by line, and its problems; with a faulty header, there are no rows.
 
     ``cases.sheets`` says how the file may be written; the needed columns may be in any case. Empty cells and those
-    missing from a short row are empty texts; empty rows are passed over. A row with more cells than the header is left
-    out.
+    missing from a short row are empty texts. A row with more cells than the header is left out.
     """
     try:
         header, *cells = sheet_rows(path) or [(1, [])]
@@ -124,7 +123,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
     as_needed = {name.casefold(): name for name in needed}
     names = [as_needed.get(name.strip().casefold(), name.strip()) for name in header[1]]
     columns = [name for name in names if name]
-    filled = [(f"line {line}", row) for line, row in cells if any(map(str.strip, row))]
+    lines = [(f"line {line}", row) for line, row in cells]
     problems = [
         Problem(str(path), f"line {header[0]}", name, f"appears {count} times; expected each column once")
         for name, count in repetitions(columns).items()
@@ -136,8 +135,8 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[list[str], list[tuple
         return columns, [], problems
     rows = [
         (line, {name: cell.strip() for name, cell in zip_longest(names, row, fillvalue="") if name})
-        for line, row in filled
+        for line, row in lines
         if not is_too_long(row, names)
     ]
-    long = [Problem(str(path), line, "", TOO_LONG) for line, row in filled if is_too_long(row, names)]
+    long = [Problem(str(path), line, "", TOO_LONG) for line, row in lines if is_too_long(row, names)]
     return columns, rows, long

@@ -39,6 +39,12 @@ def test_a_first_line_that_declares_the_separator_is_obeyed_and_counted(
     assert sheet_rows(tmp_path / "pipes.csv")[0] == (2, ["case", "a,b;c"])
 
 
+@pytest.mark.parametrize("empty", ["", ";;", " ; ;"])
+def test_rows_of_empty_cells_as_spreadsheets_leave_below_a_table_are_passed_over(tmp_path: Path, empty: str) -> None:
+    (tmp_path / "t.csv").write_text(f"case;name;\n1;Cough;\n{empty}\n2;;\n{empty}\n", "utf-8")
+    assert sheet_rows(tmp_path / "t.csv") == [(1, ["case", "name", ""]), (2, ["1", "Cough", ""]), (4, ["2", "", ""])]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
