@@ -60,7 +60,7 @@ def icd10(
     reference (sound mode), or is left out (paper mode).
     """
     run = run_of_reports(source, cases)
-    reports = read_report_cases(source, reference, run)
+    reports = read_report_cases(source, reference, run, ["diagnosis"])
     if judge != OFFLINE and splitter != "llm":
         refuse(f"--judge {judge}: nobody would be asked; add --splitter llm to have it find the diseases")
     sound = mode == "sound"
@@ -89,7 +89,7 @@ def icd10(
     metrics |= {f"{name}.{rule}": one for rule, found in rules.items() for name, one in found.columns.items()}
     notes += unanswered(failures, "case", "in which the splitter failed")
     tables = [_by_rule(rules, f"By matching rule (diseases found by {splitter}; {len(term_list)} terms)")]
-    if run and sound and (failed := failed_reports(run)):
+    if run and sound and (failed := failed_reports(run, ["diagnosis"])):
         without, _ = _split(failed, splitter, term_list, judge)
         tables += as_wrong_table(agreement([*diseases, *(each for _, each in without)], term_list, mode_rule).columns)
     n, more = count_reports(run, [case for case, _ in split])

@@ -69,18 +69,21 @@ def run_of_reports(source: Path, cases: Path | None) -> RecordedRun | None:
     return None
 
 
-def read_report_cases(source: Path, reference: Path | None, run: RecordedRun | None) -> list[ReportCase]:
+def read_report_cases(
+    source: Path, reference: Path | None, run: RecordedRun | None, needed: Collection[Part] = PARTS
+) -> list[ReportCase]:
     """Read every case of the source with its reference; exits if a record is faulty or has no reference.
 
-    If the source is a run, these are its finished answers with their keys, one for each epoch.
+    If the source is a run, these are its finished answers, one for each epoch, whose keys have one of the ``needed``
+    parts.
     """
     if run is None:
         return report_cases_of_file(source, reference)
     if reference:
         refuse(f"--reference {reference}: is for files; a run is compared with the keys of its cases, or of --cases")
-    cases = [case for case, _ in reports_of_run(run) if case.reference["diagnosis"]]
+    cases = [case for case, _ in reports_of_run(run) if any(case.reference.get(part) for part in needed)]
     if not cases:
-        refuse(f"{source}: no finished case has both answers and a diagnosis to compare with")
+        refuse(f"{source}: no finished case has both answers and a key to compare with ({', '.join(needed)})")
     return cases
 
 
@@ -109,14 +112,14 @@ def count_reports(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tup
     return counts([of_epoch(report.case_id, 0) for report in reports], "report") if run else (len(reports), [])
 
 
-def failed_reports(run: RecordedRun) -> list[ReportCase]:
-    """Return the failed cases of a run that have a diagnosis to compare with, as reports without any part."""
+def failed_reports(run: RecordedRun, needed: Collection[Part] = PARTS) -> list[ReportCase]:
+    """Return the failed cases of a run whose keys have one of the ``needed`` parts, as reports without any part."""
     failed = [run.cases[result.case_id] for result in failed_results(run)]
     expected = [(case, reference_parts(case)) for case in failed]
     return [
         ReportCase(case.id, {}, {part: parts[part] for part in PARTS}, written_in=case.language)
         for case, parts in expected
-        if parts["diagnosis"]
+        if any(parts[part] for part in needed)
     ]
 
 

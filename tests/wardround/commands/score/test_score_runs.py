@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cases import load_cases
+from cases import load_cases, save_cases
 from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
@@ -134,6 +134,23 @@ def test_failed_cases_have_the_lowest_grades_in_a_bound_beside_new_grades(tmp_pa
     whole = write_run(tmp_path / "whole", results[:1], **how)
     assert wardround("score", "mvme", whole, "--grade", "--json", tmp_path / "s.json").exit_code == 0
     assert "failed_as_wrong" not in json.loads((tmp_path / "s.json").read_bytes())
+
+
+def test_new_grades_are_of_all_cases_whose_keys_have_a_part_as_those_of_the_run_are(tmp_path: Path) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    undiagnosed = case.model_copy(update={"id": "open", "key": case.key.model_copy(update={"diagnosis": []})})
+    lost = undiagnosed.model_copy(update={"id": "lost"})
+    save_cases([case, undiagnosed, lost], tmp_path / "cases.jsonl")
+    report = {"dialogue": [], "report": dict.fromkeys(PARTS, "x") | {"diagnosis": case.key.diagnosis}}
+    results = [*(graded(name, answers=report) for name in (case.id, "open")), graded("lost", termination="model_error")]
+    data = {"cases": str(tmp_path / "cases.jsonl")}
+    run = write_run(tmp_path / "run", results, graph="consultation", suite="mvme", data=data)
+    assert wardround("score", "mvme", run, "--grade", "--json", tmp_path / "s.json").exit_code == 0
+    written = json.loads((tmp_path / "s.json").read_bytes())
+    count = {part: (written["metrics"][part]["n"], written["failed_as_wrong"][part]["n"]) for part in PARTS}
+    assert count == dict.fromkeys(PARTS, (2, 3)) | {"diagnosis": (1, 1)}
+    assert wardround("score", "icd10", run, "--json", tmp_path / "i.json").exit_code == 0
+    assert json.loads((tmp_path / "i.json").read_bytes())["n"] == 1
 
 
 def test_failed_cases_have_no_points_in_a_bound_beside_clini_evals(tmp_path: Path) -> None:
