@@ -21,6 +21,7 @@ from cases.text.words import stem, stems_of, words
 from cases.vocabulary import Language, data_file, patterns
 from llm.replies import texts_in
 from llm.specs import OFFLINE
+from nodes.reconstruction.answers import evades
 from nodes.reconstruction.grammar import rewritten
 from nodes.reconstruction.lay_speech import spoken
 from nodes.reconstruction.parsed import CLOSING, Finding, ParsedDialogue, Rule, content_words, courtesies
@@ -145,9 +146,15 @@ def _is_added(part: _Part, role: str, asked: frozenset[str], in_closing: bool) -
     """
     of_history = _KIN.search(part.text) or (role == PATIENT and _OF_ONESELF.search(part.text))
     beside = courtesies() - stems_of(_LISTS["telling"])
-    if role == PATIENT:
-        beside |= _of_denials(part.language) | (asked if part.denies else frozenset())
+    if role == PATIENT and _only_denies(part):
+        beside |= _of_denials(part.language) | asked
     return (in_closing and not of_history) or part.stems <= beside
+
+
+def _only_denies(part: _Part) -> bool:
+    """Whether all that a statement says, on both sides of a contrast, is denied or not known."""
+    found = (_Part(text.strip(), part.language) for text in _PATTERNS["contrast"].split(part.text))
+    return all(one.denies or evades(one.text) for one in found if one.stems)
 
 
 def _fault(part: _Part, found: list[_Part], note: list[_Part], clauses: list[_Part]) -> str | None:
