@@ -132,6 +132,14 @@ def test_signs_that_are_what_they_are_are_no_wrong_encoding(said: str) -> None:
         "I have the note from my doctor, and the note for school.",
         "As a doctor, I see it daily.",
         "You are supposed to take it daily.",
+        "The pain is burning in character.",
+        "In the worst case scenario we would operate.",
+        "I was asked to name the months, and could not.",
+        "Please follow my instructions.",
+        "As instructed, I stopped the aspirin.",
+        "I left the note at home.",
+        "Did you bring the note your doctor wrote?",
+        "In the case that it gets worse, come back.",
     ],
 )
 def test_what_people_say_of_notes_and_cases_is_no_reading_aloud(said: str) -> None:

@@ -72,6 +72,8 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (15, "The note says nothing of that.", "no_placeholders"),
         (15, "That is not part of my case.", "no_placeholders"),
         (15, "In this scenario I live alone.", "no_placeholders"),
+        (15, "I should stay in character.", "no_placeholders"),
+        (15, "My instructions say nothing of it.", "no_placeholders"),
         (15, "I am not allowed to name the illness.", "no_placeholders"),
         (15, "As the patient, I would agree.", "no_placeholders"),
         (13, "My father had gout.", "kinds_of_the_note"),
