@@ -80,9 +80,17 @@ def test_a_relative_is_named_by_a_single_character_or_a_wider_word(theirs: str, 
     assert not is_of_other_relatives(truth, theirs)
 
 
-@pytest.mark.parametrize("words", ["酵母菌有生长", "母乳喂养", "字母"])
+@pytest.mark.parametrize(
+    "words",
+    ["酵母菌有生长", "母乳喂养", "字母", "川贝母、知母", "益母草", "家有母羊", "母胎监护", "覆云母样屑", "水母蜇伤"],
+)
 def test_a_character_within_another_word_names_no_relative(words: str) -> None:
     assert is_of_other_relatives("母亲有痛风", words)
+
+
+@pytest.mark.parametrize("words", ["Delivered twins", "Her twin pregnancy", "Next of kin: none"])
+def test_twins_that_are_born_and_who_is_to_be_called_are_no_family_history(words: str) -> None:
+    assert is_of_other_relatives("His mother has gout", words)
 
 
 @pytest.mark.parametrize("truth", ["Family history: asthma", "Both parents have asthma", "His brother has asthma"])
