@@ -465,6 +465,7 @@ SON, MOTHER = Voice("en", "son", "male"), Voice("en", "relative", "female")
         ("present_illness", "They are sexually active at least twice a week.", SHE,
          "We are sexually active at least twice a week."),
         ("present_illness", "The husband is often away.", SHE, "My husband is often away."),
+        ("present_illness", "The husband and wife are well.", SHE, "The husband and wife are well."),
         ("personal_history", "Plays baseball.", Voice("en", "son", "male"), "My son plays baseball."),
         ("personal_history", "Newborn, born at 33 weeks of gestation.", Voice("en", "son", "male"),
          "My son was born at 33 weeks of gestation."),
