@@ -64,9 +64,11 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
         )
     for turn in turns[len(before) :]:
         try:  # again: `model_copy` and `model_construct` check nothing
-            Turn.model_validate(dict(turn))
+            read = Turn.model_validate(dict(turn))
         except ValidationError as error:
             raise NoReplyError(f"patient {name!r} returned an invalid wr.Turn: {in_a_line(error)}") from error
+        if [*turn.pictures] != read.pictures:
+            raise NoReplyError(f"patient {name!r} put pictures into a copied wr.Turn; expected wr.Turn(...)")
         if before and turn.speaker == "doctor":
             raise NoReplyError(
                 f"patient {name!r} spoke for the doctor ({turn.text!r}); expected a turn of its own side"

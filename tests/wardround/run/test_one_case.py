@@ -287,6 +287,11 @@ def stranger():
             "NoReplyError: patient 'stranger' returned an invalid wr.Turn: speaker: Input should be 'doctor', ",
         ),
         (
+            "dialogue = [*dialogue, dialogue[-1].model_copy(update={{'speaker': 'patient', 'pictures': [{{'item': "
+            "'CT', 'file': '/a.png'}}]}})]",
+            r"NoReplyError: patient 'stranger' put pictures into a copied wr.Turn; expected wr.Turn\(",
+        ),
+        (
             "dialogue = [*dialogue, dialogue[-1].model_copy(update={{'text': 'No fever?'}})]",
             r"NoReplyError: patient 'stranger' spoke for the doctor \('No fever\?'\); expected a turn of its own side$",
         ),
