@@ -77,8 +77,7 @@ def pictures_beside(
             known = ", ".join(IMAGE_CLASSES)
             record.warn(f"Image.{name}", f"neither its mark nor its report names one of {known}; left out")
             continue
-        folder = record.source.path.parent
-        path = next((path for path in _FOLDERS if (folder / path / name).is_file()), "")
+        path = next((path for path in _FOLDERS if (record.source.folder / path / name).is_file()), "")
         if image := record.image(f"Image.{name}", (Path(path) / name).as_posix(), item):
             shown.append({**image, **({"name": within_class} if within_class else {})})
     return shown, classes
