@@ -136,6 +136,7 @@ def test_words_before_a_chinese_name_make_no_other_drug_of_it() -> None:
     assert names_another_drug("静滴青霉素", "头孢呋辛")
     said = ["青霉素", "静滴青霉素", "注射青霉素", "静点青霉素", "打青霉素", "对青霉素过敏"]
     assert not any(names_another_drug(one, other) for one in said for other in said)
+    assert not names_another_drug("激素地塞米松", "地塞米松")
     assert names_another_drug("静推呋塞米", "皮下肝素") and names_another_drug("静滴诺氟沙星", "静滴氧氟沙星")
 
 
