@@ -650,6 +650,11 @@ def test_a_clinic_that_is_called_after_the_complaint_speaks_for_its_department(d
         ("Fatigue", {"age_years": 9}, "Pediatrics"),
         ("反复左侧鼻腔出血。", {"language": "zh"}, "Otolaryngology"),
         ("下腹痛，盆腔胀。", {"language": "zh", "sex": "male"}, "Internal Medicine"),
+        ("心里扑腾扑腾的", {"language": "zh"}, "Internal Medicine"),  # in everyday words
+        ("上不来气", {"language": "zh"}, "Internal Medicine"),
+        ("脑壳昏", {"language": "zh"}, "Internal Medicine"),
+        ("吃饭噎得慌", {"language": "zh"}, "Internal Medicine"),
+        ("脚气烂了，流水", {"language": "zh"}, "Dermatology and Venereology"),
         (f"{LONG} Tablets did nothing.", {}, "Traditional Chinese Medicine"),
     ],
 )
