@@ -44,7 +44,7 @@ _HAN = "".join(_HAN_DIGIT)
 _CHINESE = re.compile(rf"[{_HAN}十百]+")
 # A Chinese numeral counts only before a countable word: 一直 and 一些 are not numbers.
 _COUNTED = re.compile(
-    rf"(?<![{_HAN}十百半])[{_HAN}十百半]++(?=个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成)"
+    rf"(?<![{_HAN}十百半])[{_HAN}十百半]++(?=[余多]?(?:个|天|日|周|月|年|岁|次|小时|分|秒|度|公斤|斤|片|粒|支|包|瓶|杯|倍|毫|克|米|厘|成))"
 )
 _LONGEST_RUN = 8  # parts
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -55,7 +55,7 @@ _ABOUT = 3  # "a few"
 _VAGUE = ("few", "several", "couple of", "几")
 _VAGUE_SPAN = re.compile(
     rf"(?P<amount>(?<!\d){_FEW}|\b(?:few|several|couple of|(?:for|past|last|since) an?|past|last)|几)"
-    rf"[\s-]*个?多?(?P<unit>{'|'.join(_DURATIONS)})",
+    rf"[\s-]*[余多来+]?个?[余多]?(?P<unit>{'|'.join(_DURATIONS)})",
     re.IGNORECASE,
 )
 _SPAN = re.compile(rf"(?<!\d)({_FEW})[\s-]*个?(day|week|month|year|天|日|周|星期|月|年|岁)")

@@ -259,6 +259,9 @@ def test_numbers_in_words_are_held_against_the_note_however_they_are_spoken(note
         ("Cough for 3 weeks, one visit 2 days ago.", "I coughed for two weeks, or three weeks.", False),
         ("Cough for 3 weeks, one visit 4 days ago.", "I coughed for three weeks, with one week in bed.", True),
         ("A 17-year-old girl.", "She is seventeen days old.", False),
+        ("高血压10余年，糖尿病5年。", "高血压有10多年了。", True),  # rounded, as Chinese notes do
+        ("高血压10余年，糖尿病5年。", "高血压有10多天了。", False),
+        ("高血压10+年。", "高血压有5年了。", False),
     ],
 )
 def test_times_are_the_notes_by_unit_amount_and_month(note: str, said: str, passes: bool) -> None:
@@ -295,6 +298,12 @@ def test_spans_of_time_agree_over_their_units() -> None:
     assert days.lasts_as(weeks) and not days.lasts_as(Span("14", "week"))
     assert spans_of_time("for a few days, 咳嗽3天, a few days") == [Span("few", "day"), Span("3", "天")]
     assert not Span("few", "day").lasts_as(Span("few", "year"))
+
+
+@pytest.mark.parametrize("written", ["10余年", "十余年", "10+年", "10多年", "20来年", "3个余月"])
+def test_a_span_is_read_as_chinese_notes_round_it(written: str) -> None:
+    (span,) = spans_of_time(f"高血压{written}")
+    assert span.unit == written[-1] and span.amount[0].isdigit()
 
 
 @pytest.mark.parametrize(
