@@ -38,6 +38,7 @@ _GRADES = str.maketrans("一二三四", "1234")  # 二型 is 2型
 _GRADED = re.compile("[一二三四](?=[型级期度])")
 SIDES = frozenset({"left", "right"})
 _PATTERNS = patterns("cases", "vocabularies/patterns")
+_OTHER_THAN = re.compile("(?m)^非\n")  # 非小细胞肺癌 is another disease than 小细胞肺癌, and no kind of it
 _STAGE = re.compile("(?<=加重|发作)期")  # 急性加重期 is 急性加重
 # Stems that do not distinguish diseases.
 _QUALIFIERS = frozenset(
@@ -211,5 +212,6 @@ def name_words(name: str) -> tuple[str, ...]:
         for mention in read
         if mention.word not in _QUALIFIERS
     ]
+    words = _OTHER_THAN.sub("非", "\n".join(words)).splitlines()
     sides = sorted({side for mention in read for side in mention.sides})
     return tuple(dict.fromkeys([*words, *sides])) or (normalise(name),)

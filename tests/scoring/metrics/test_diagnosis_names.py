@@ -42,6 +42,10 @@ COLLES = "Left distal radius fracture (Colles fracture)"
         ("阑尾炎", "急性阑尾炎", "less_specific"),
         ("急性化脓性阑尾炎", "急性阑尾炎", "more_specific"),
         ("慢性阑尾炎", "急性阑尾炎", None),
+        ("非小细胞肺癌", "小细胞肺癌", "related"),
+        ("酒精性脂肪肝", "非酒精性脂肪性肝病", "related"),
+        ("ST段抬高型心肌梗死", "非ST段抬高型心肌梗死", "related"),
+        ("非特异性外阴炎", "外阴炎", "more_specific"),
         ("右下肢静脉曲张", "左下肢静脉曲张（CEAP C4级）", "other_side"),
     ],
 )
