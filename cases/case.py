@@ -26,26 +26,30 @@ LONGEST = 200_000  # characters of a text; a long record has some thousands, and
 _JOINERS = {0x200C, 0x200D}  # without them, words in Persian and some emoji are others
 _USUAL = {sign: usual for sign, usual in USUAL_SIGNS.items() if sign not in _JOINERS}
 _UNUSUAL = re.compile(f"[{''.join(map(chr, _USUAL))}]")
+# The wide point of a number (３８．５), and not that of a list mark (１．２型糖尿病, 2．3月).
+_WIDE_POINT = re.compile(r"(?<=\d)．(?=\d{1,2}(?![\d.．/型级期度次个年月日周天岁]))")
 
 
 def as_usually_typed(text: Any) -> Any:
     """Return a text in the usual signs, so that rules and models read the same words the same.
 
-    Accents are one character with their letter (NFC), lines end in a line feed, wide letters and digits and spaces that
-    do not break are usual ones, and soft hyphens and zero-width characters are gone. What is no text stays as it is.
+    Accents are one character with their letter (NFC), lines end in a line feed, wide letters and numbers, and spaces
+    that do not break, are usual ones, and soft hyphens and zero-width characters are gone. What is no text stays as
+    it is.
     """
     if not isinstance(text, str) or (text.isascii() and "\r" not in text):
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     # Few texts have such signs, and to translate one takes 15 times as long as to search it.
     text = text.translate(_USUAL) if _UNUSUAL.search(text) else text
+    text = _WIDE_POINT.sub(".", text)
     # An accent may follow an invisible character: joined last, it is with its letter at the first reading.
     return unicodedata.normalize("NFC", text)
 
 
 def has_unusual_signs(text: str) -> bool:
-    """Whether a text has wide letters or digits, spaces that do not break, or invisible characters."""
-    return _UNUSUAL.search(text) is not None
+    """Whether a text has wide letters or numbers, spaces that do not break, or invisible characters."""
+    return _UNUSUAL.search(text) is not None or _WIDE_POINT.search(text) is not None
 
 
 AS_USUALLY_TYPED = BeforeValidator(as_usually_typed)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cases import Case
+from cases.case import as_usually_typed
 from cases.notes import Note
 from retrieval.features import remember
 
@@ -24,6 +25,7 @@ def case_with(text: str, **others: Any) -> Case:
         USUAL.replace("\n", "\r\n"),
         USUAL.replace("\n", "\r"),
         USUAL.replace("38.5", "３８.５"),
+        USUAL.replace("38.5", "３８．５"),
         USUAL.replace(" ", "\u00a0"),
         USUAL.replace("0 mg", "0\u202fmg"),
         USUAL.replace("rash,", "ra\u00adsh,\u200b"),
@@ -35,6 +37,7 @@ def case_with(text: str, **others: Any) -> Case:
         "CRLF",
         "CR",
         "wide digits",
+        "wide number",
         "NBSP",
         "narrow NBSP",
         "invisible",
@@ -51,6 +54,11 @@ def test_the_same_words_in_other_signs_are_the_same_case_and_the_same_note(typed
     )
     assert Note(id="n", text=typed).text == USUAL
     assert remember(read).chief_complaint == USUAL
+
+
+@pytest.mark.parametrize("marked", ["1．2型糖尿病", "2．3月5日入院", "2．120/80mmHg", "3．38.5℃", "1．痛风"])
+def test_a_wide_point_behind_the_number_of_an_entry_stays(marked: str) -> None:
+    assert as_usually_typed(marked) == marked
 
 
 def test_names_keep_their_signs_as_they_are_compared_with_others() -> None:
