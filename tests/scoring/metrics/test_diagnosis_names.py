@@ -46,6 +46,12 @@ COLLES = "Left distal radius fracture (Colles fracture)"
         ("酒精性脂肪肝", "非酒精性脂肪性肝病", "related"),
         ("ST段抬高型心肌梗死", "非ST段抬高型心肌梗死", "related"),
         ("非特异性外阴炎", "外阴炎", "more_specific"),
+        ("室上性心动过速", "室性心动过速", "related"),
+        ("室性期前收缩", "室性早搏", "same"),
+        ("急性左心衰", "急性左心衰竭", "same"),
+        ("乳腺恶性肿瘤", "乳腺癌", "same"),
+        ("慢性乙型病毒性肝炎", "慢性乙型肝炎", "same"),
+        ("TIA", "短暂性脑缺血发作", "same"),
         ("右下肢静脉曲张", "左下肢静脉曲张（CEAP C4级）", "other_side"),
     ],
 )
