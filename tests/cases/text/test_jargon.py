@@ -27,6 +27,7 @@ def test_terms_are_replaced_as_whole_words_and_an_explanation_in_brackets_is_dro
     )
     assert in_lay_words("Analgesics helped.", "en") == "Painkillers helped."
     assert in_lay_words("没有心悸和呼吸困难。", "zh") == "没有心慌和喘不上气。"
+    assert in_lay_words("LMP 3月5日，蒙脱石散3g tid。", "zh") == "上次来月经 3月5日，蒙脱石散3g 每天三次。"
 
 
 def test_a_long_record_is_read_once_and_a_line_of_its_own_keeps_its_capital() -> None:
