@@ -179,7 +179,7 @@ def test_a_place_that_cannot_be_written_ends_with_2_and_one_line(tmp_path: Path)
     (tmp_path / "out").write_text("a file", "utf-8")
     told = wardround("--out", tmp_path / "out", ids=IDS[:1])
     assert told.exit_code == 2 and len(lines(told.stderr)) == 1
-    assert told.stderr.startswith(f"error: {tmp_path / 'out'}: cannot be written")
+    assert told.stderr.startswith(f"error: {tmp_path / 'out'}/traces: cannot be written: a part of this path is a file")
 
 
 def test_a_changed_setting_in_the_same_place_ends_with_2_and_names_it(tmp_path: Path) -> None:
