@@ -26,8 +26,8 @@ LONGEST = 200_000  # characters of a text; a long record has some thousands, and
 _JOINERS = {0x200C, 0x200D}  # without them, words in Persian and some emoji are others
 _USUAL = {sign: usual for sign, usual in USUAL_SIGNS.items() if sign not in _JOINERS}
 _UNUSUAL = re.compile(f"[{''.join(map(chr, _USUAL))}]")
-# The wide point of a number (３８．５), and not that of a list mark (１．２型糖尿病, 2．3月).
-_WIDE_POINT = re.compile(r"(?<=\d)．(?=\d{1,2}(?![\d.．/型级期度次个年月日周天岁]))")
+# The wide point of a number (３８．５), and not that of the mark of an entry (１．２型糖尿病, 2．24小时尿蛋白).
+_WIDE_POINT = re.compile(r"(?<=\d)(?<!^\d)(?<![\s。；;]\d)．(?=\d{1,2}(?![\d.．/型级期度次个年月日周天岁]))")
 
 
 def as_usually_typed(text: Any) -> Any:

@@ -56,7 +56,10 @@ def test_the_same_words_in_other_signs_are_the_same_case_and_the_same_note(typed
     assert remember(read).chief_complaint == USUAL
 
 
-@pytest.mark.parametrize("marked", ["1．2型糖尿病", "2．3月5日入院", "2．120/80mmHg", "3．38.5℃", "1．痛风"])
+@pytest.mark.parametrize(
+    "marked",
+    ["1．2型糖尿病", "2．3月5日入院", "2．120/80mmHg", "3．38.5℃", "1．痛风", "痛风\n2．24小时尿蛋白", "2．10%葡萄糖"],
+)
 def test_a_wide_point_behind_the_number_of_an_entry_stays(marked: str) -> None:
     assert as_usually_typed(marked) == marked
 
