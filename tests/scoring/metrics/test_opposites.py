@@ -74,6 +74,8 @@ def test_an_aunts_husband_is_no_father_and_an_uncles_wife_no_mother(theirs: str,
         ("大伯有哮喘", "伯父有哮喘"),
         ("Fam hx: gout", "His father has gout"),
         ("His twin has hemophilia", "His brother has hemophilia"),
+        ("One twin has hemophilia", "His brother has hemophilia"),
+        ("父亡母曾患痛风", "母亲有痛风"),
     ],
 )
 def test_a_relative_is_named_by_a_single_character_or_a_wider_word(theirs: str, truth: str) -> None:
@@ -82,7 +84,18 @@ def test_a_relative_is_named_by_a_single_character_or_a_wider_word(theirs: str, 
 
 @pytest.mark.parametrize(
     "words",
-    ["酵母菌有生长", "母乳喂养", "字母", "川贝母、知母", "益母草", "家有母羊", "母胎监护", "覆云母样屑", "水母蜇伤"],
+    [
+        "酵母菌有生长",
+        "酵母有生长",
+        "母乳喂养",
+        "字母",
+        "川贝母、知母",
+        "益母草",
+        "家有母羊",
+        "母胎监护",
+        "覆云母样屑",
+        "水母蜇伤",
+    ],
 )
 def test_a_character_within_another_word_names_no_relative(words: str) -> None:
     assert is_of_other_relatives("母亲有痛风", words)
