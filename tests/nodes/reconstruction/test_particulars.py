@@ -70,6 +70,8 @@ def test_a_sound_dialogue_passes_every_gate() -> None:
         (15, "Patient: All right.", "no_placeholders"),
         (15, "According to the note, I agree.", "no_placeholders"),
         (15, "The note says nothing of that.", "no_placeholders"),
+        (15, "The note contains nothing of that.", "no_placeholders"),
+        (15, "According to my instructions, I cannot tell.", "no_placeholders"),
         (15, "That is not part of my case.", "no_placeholders"),
         (15, "In this scenario I live alone.", "no_placeholders"),
         (15, "I should stay in character.", "no_placeholders"),
