@@ -203,6 +203,7 @@ def test_findings_are_the_physicians_to_tell_and_a_history_the_patients_and_a_re
         ("zh", "有没有咳嗽？", "没有，没有咳嗽。", False),
         ("zh", "有没有咳嗽？", "有，一直咳嗽。", True),
         ("zh", "左膝疼痛吗？", "没有，左膝不痛。", True),
+        ("zh", "对青霉素过敏吗？", "对青霉素不过敏。", False),
         ("zh", "小便有问题吗？", "有这些症状。", True),
         ("zh", "有没有咳嗽、气喘？", "没有咳嗽，也没有气喘。", False),
         ("zh", "有没有咳嗽、气喘？", "没有咳嗽，就是气喘。", True),
