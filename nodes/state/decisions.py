@@ -1,7 +1,7 @@
 """What the stages decide: one answer type per decision."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationInfo, model_validator
@@ -46,7 +46,8 @@ class Decision(Strict):
     def listed(self) -> list[str]:
         """Return the choices in the decision's own order."""
         choices = self.choices()
-        lists = ([*map(str, value)] for value in self.model_dump(mode="json").values() if isinstance(value, list))
+        dump = self.model_dump(mode="json", exclude={name for name, value in self if isinstance(value, Set)})
+        lists = ([*map(str, value)] for value in dump.values() if isinstance(value, list))
         return next((items for items in lists if frozenset(items) == choices), sorted(choices))
 
     def labelled(self, language: Language) -> list[str]:

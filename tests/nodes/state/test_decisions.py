@@ -159,5 +159,15 @@ def test_a_list_of_entries_keeps_its_own_order() -> None:
     assert FallLog(measures=entries).listed() == [str(entry.model_dump()) for entry in entries]
 
 
+class Warned(Decision):
+    """A decision of a set, which has no order."""
+
+    of: frozenset[str]
+
+
+def test_a_set_is_listed_in_alphabetical_order() -> None:
+    assert Warned(of=frozenset("hgfedcba")).listed() == list("abcdefgh")
+
+
 def test_what_says_nothing_is_left_out() -> None:
     assert in_words({"a": None, "b": [], "c": "", "d": {}}, "en") == "none"
