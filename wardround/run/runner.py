@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -58,11 +58,26 @@ async def run_experiment(
         return await _run(experiment, out, on_result, selection or select(experiment.data))
 
 
+async def check_resumable(experiment: Experiment, out: Path, selection: Selection) -> None:
+    """Do nothing if ``out`` holds no run, or one of this experiment and selection.
+
+    Raises:
+        ConfigurationError: it holds another run; names the differences.
+        CaseMemoryError: the case memory cannot be opened.
+        EmbeddingModelError: the embedding model cannot be loaded.
+    """
+    if is_run(out):
+        with laid_over(experiment.prompts):
+            context = _context(experiment, selection)
+            remembered = await _remembered(context, selection.items, opened=False)
+            RunDirectory(out).check(experiment, selection.items, _beside(context, remembered))
+
+
 async def _run(experiment: Experiment, out: Path, on_result: OnResult | None, selection: Selection) -> dict[str, Any]:
     items, context = await _checked(experiment, selection)
     is_new = not is_run(out)
     remembered = await _remembered(context, items, opened=is_new)
-    beside = {"sub_departments": context.sub_departments, **(remembered or {})}
+    beside = _beside(context, remembered)
     if is_new:  # on resume, opening the directory refuses plug-ins or prompts other than those tried out
         await try_out(experiment, context, items)
     async with _engine(experiment, context, items) as run_cases:
@@ -103,9 +118,7 @@ async def _run(experiment: Experiment, out: Path, on_result: OnResult | None, se
 
 async def _checked(experiment: Experiment, selected: Selection) -> tuple[Sequence[StoredItem], Context]:
     """Return the selected cases and the context of the graph, if nothing stands against running them."""
-    context = experiment.context
-    if context.sub_departments is None:
-        context = context.model_copy(update={"sub_departments": selected.sub_departments})
+    context = _context(experiment, selected)
     languages = {item.language for item in selected.items}
     check_languages(languages, context)
     asks_a_judge = any(metric.asks for metric in SUITES[experiment.scored_by].own_metrics)
@@ -119,6 +132,19 @@ async def _checked(experiment: Experiment, selected: Selection) -> tuple[Sequenc
     if experiment.run.checkpoints is not None:
         await check_postgres(experiment.run.checkpoints)
     return selected.items, context
+
+
+def _context(experiment: Experiment, selected: Selection) -> Context:
+    """Return the context of the graph, with the sub-departments of the cases unless the experiment sets them."""
+    context = experiment.context
+    if context.sub_departments is not None:
+        return context
+    return context.model_copy(update={"sub_departments": selected.sub_departments})
+
+
+def _beside(context: Context, remembered: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what the results depend on besides the experiment and its cases, for the manifest."""
+    return {"sub_departments": context.sub_departments, **(remembered or {})}
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from wardround.config.preflight import check_keys, check_servers
 from wardround.config.selection import select
 from wardround.printing import reason
 from wardround.run.own_loop import in_own_loop
+from wardround.run.runner import check_resumable
 from wardround.run.sweep import write_order
 from wardround.store.durable_lines import writing
 
@@ -40,16 +41,16 @@ def warnings_of(sweep: Sweep) -> Iterator[str]:
 
 
 def check_all(sweep: Sweep, root: Path) -> None:
-    """Check keys, cases and servers of all runs of a sweep before the first is run, and record their order.
+    """Check keys, cases, servers and directories of all runs of a sweep before the first, and record their order.
 
     Raises:
-        ConfigurationError: one of them cannot be used, or the directory cannot be written.
+        ConfigurationError: one of them cannot be used, a run that has begun was another, or ``root`` cannot be written.
     """
     check_keys([experiment.context for experiment in sweep.runs.values()])
     if sweep.single:
         return
-    for experiment in sweep.runs.values():
-        select(experiment.data)
+    for name, experiment in sweep.runs.items():
+        in_own_loop(check_resumable(experiment, root / name, select(experiment.data)))
         in_own_loop(check_servers(experiment.context))
     try:
         write_order(sweep, root)

@@ -104,6 +104,13 @@ class RunDirectory:
             finally:
                 self._recorded = None
 
+    def check(
+        self, experiment: Experiment, items: Sequence[StoredItem], beside: Mapping[str, Any] | None = None
+    ) -> None:
+        """Refuse another run as `opened` does, but write and lock nothing."""
+        if (before := self._manifest()) is not None:
+            refuse_other_run(self.path, before, manifest_of(experiment, items, beside))
+
     @property
     def has_records(self) -> bool:
         """Whether there are results or traces, which need a manifest."""

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+import prompts
 from cases import Case, ExaminationRecord, load_cases, save_cases
 from cases.injections import injected
 from llm import ModelSpecError
@@ -28,10 +29,11 @@ from scoring.medchain.answers import score_clinical_workflow
 from tests.support.fake_server import ChatRequest, FakeServer, Fault
 from tests.support.runs import CASES, IDS, calls, outcomes, results, run, short, spec
 from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.selection import select
 from wardround.report.pages import report_page
 from wardround.run.engines import local
 from wardround.run.one_case import Outcome
-from wardround.run.runner import run_experiment
+from wardround.run.runner import check_resumable, run_experiment
 from wardround.store.durable_lines import RunStoppedError
 from wardround.store.manifest import read_manifest, this_program, write_manifest
 from wardround.store.recorded_run import find_run
@@ -153,6 +155,23 @@ def test_a_finished_run_is_not_run_again_and_its_summary_stays(tmp_path: Path) -
 
 
 @pytest.mark.slow
+def test_whether_a_run_can_be_resumed_is_known_before_it_is(tmp_path: Path, small_memory: str) -> None:
+    prompt = Path("medchain/general.md")
+    own = tmp_path / "prompts" / "en" / prompt
+    own.parent.mkdir(parents=True)
+    own.write_text((Path(prompts.__file__).parent / "en" / prompt).read_text("utf-8") + "\nBe brief.\n", "utf-8")
+    experiment = short(limit=1, retrieval=True, memory=small_memory).model_copy(
+        update={"prompts": str(tmp_path / "prompts")}
+    )
+    selection = select(experiment.data)
+    asyncio.run(check_resumable(experiment, tmp_path / "out", selection))  # nothing has begun
+    run(experiment, tmp_path / "out")
+    asyncio.run(check_resumable(experiment, tmp_path / "out", selection))
+    build_memory([case for case in load_cases() if case.split == "train"][:2], small_memory)
+    with pytest.raises(ConfigurationError, match=r"another configuration:\n.*memory"):
+        asyncio.run(check_resumable(experiment, tmp_path / "out", selection))
+
+
 def test_growing_in_order_is_the_same_at_any_concurrency(tmp_path: Path, small_memory: str) -> None:
     for concurrency in (1, 16):
         experiment = short(concurrency=concurrency, retrieval=True, memory=small_memory, grow="in_order")

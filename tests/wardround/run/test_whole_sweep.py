@@ -1,14 +1,18 @@
 """What is checked, told and opened once for all runs of a sweep."""
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from wardround.config.experiment import Experiment
+from tests.support.recorded_runs import write_run
+from tests.support.runs import IDS
+from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep
-from wardround.run.whole_sweep import shared_cluster, warnings_of
+from wardround.run.sweep import run_order
+from wardround.run.whole_sweep import check_all, shared_cluster, warnings_of
 
 
 def sweep(**runs: dict[str, Any]) -> Sweep:
@@ -36,3 +40,20 @@ def test_runs_on_one_cluster_share_it(addresses: list[Any], opened: list[Any], m
     places = [{"run": {"engine": "ray", "address": one}} if one else {} for one in addresses]
     shared_cluster(sweep(**{str(number): place for number, place in enumerate(places)}))
     assert asked == opened
+
+
+def test_a_run_that_began_otherwise_is_refused_before_any_run_goes_on(tmp_path: Path) -> None:
+    how: dict[str, Any] = {
+        "graph": "dispute_resolution",
+        "workflow": {"retrieval": False},
+        "data": {"case_ids": IDS[:1]},
+    }
+    write_run(tmp_path / "second", [], **how, seed=1)
+    with pytest.raises(
+        ConfigurationError,
+        match=r"second: contains a run with another configuration:\n  configuration.seed: was 1, is 2",
+    ):
+        check_all(sweep(first=how, second={**how, "seed": 2}), tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["second"]
+    check_all(sweep(first=how, second={**how, "seed": 1}), tmp_path)
+    assert run_order(tmp_path) == ["first", "second"]
