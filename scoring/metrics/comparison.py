@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound=Hashable)
 Scores = Mapping[str, Sequence[float]]  # by case, one value per epoch
-_DIGITS = 9  # of differences and the ends of their intervals, so that 0.7 and 0.1 equal two of 0.4
+_DIGITS = 9  # of differences, their mean and the ends of its interval, so that 0.7 and 0.1 equal two of 0.4
 _ENUMERATED = 13  # number of differing cases up to which all signs are tried: 8,192, fewer than the random ones
 _MAX_SIGNED = 1 << 22  # differences held at a time, with some 60 bytes each
 
@@ -50,9 +50,10 @@ def paired_difference(one: Scores, other: Scores, *, margin: float | None = None
     scores = {score for side in (one, other) for case in one.keys() & other.keys() for score in side[case]}
     if len(differences) > 1 and steps in ({1.0}, {100.0}) and scores <= {0.0, *steps}:
         difference = difference.model_copy(update={"ci95": matched_interval(differences), "interval": "matched"})
-    if difference.ci95:  # else an end at 0 may lie beside it by the error of a sum; adding 0.0 makes -0.0 positive
-        low, high = (round(end, _DIGITS) + 0.0 for end in difference.ci95)
-        difference = difference.model_copy(update={"ci95": (low, high)})
+    # Else an end at 0 may lie beside it by the error of a sum, and a mean of -0.225 by those of what is rounded.
+    mean, ends = difference.mean, difference.ci95
+    rounded = {"mean": None if mean is None else _rounded(mean), "ci95": ends and tuple(map(_rounded, ends))}
+    difference = difference.model_copy(update=rounded)
     return PairedDifference(
         difference=difference,
         percent=gain_in_percent(one, other),
@@ -71,7 +72,13 @@ def case_differences(one: Scores, other: Scores) -> list[float]:
 def gain_in_percent(one: Scores, other: Scores) -> float | None:
     """Return the mean difference in percent of the other run's mean on the same cases; None if that is not above 0."""
     base = math.fsum(theirs for _, theirs in _case_means(one, other))
-    return 100 * math.fsum(case_differences(one, other)) / base if base > 0 else None
+    gain = math.fsum(ours - theirs for ours, theirs in _case_means(one, other))
+    return _rounded(100 * gain / base) if base > 0 else None
+
+
+def _rounded(number: float) -> float:
+    """Return a number to nine digits; adding 0.0 makes -0.0 positive."""
+    return round(number, _DIGITS) + 0.0
 
 
 def _case_means(one: Scores, other: Scores) -> list[tuple[float, float]]:

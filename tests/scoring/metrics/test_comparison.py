@@ -72,6 +72,14 @@ def test_a_gain_in_percent_is_over_the_mean_of_the_same_cases_and_there_is_none_
     assert paired_difference({}, other).percent is None
 
 
+def test_a_mean_difference_and_its_percent_do_not_show_that_the_differences_were_rounded() -> None:
+    ours = {str(place): [value] for place, value in enumerate([1 / 3, 1 / 3, 1 / 3, 0.5] * 5)}
+    theirs = {str(place): [value] for place, value in enumerate([0.0, 1.0, 0.0, 1.0] * 5)}
+    found = paired_difference(ours, theirs)
+    assert (found.difference.mean, found.percent) == (-0.125, -25.0)
+    assert paired_difference(theirs, ours).difference.mean == 0.125
+
+
 def test_equal_runs_do_not_differ() -> None:
     same = {"a": [1.0], "b": [2.0]}
     found = paired_difference(same, same)
