@@ -1,9 +1,10 @@
 """MVME: the five parts of a report, graded by the director (AI Hospital, section 3.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from cases import Case
+from cases.vocabulary import Language
 from llm import UNANSWERED, ModelSettings, side_by_side
 from scoring.case_scores import NO_KEY, CaseScores, Suite
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
@@ -30,20 +31,11 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
         lowest = float(SCORES[LOWEST])
         return CaseScores({part: None if part in unscored else lowest for part in values}, unscored)
     report = report_parts(answers.report)
-    plans = [plan.treatment_course for plan in case.key.alternative_plans if plan.treatment_course.strip()]
-    grading = [
-        grade(report, reference, settings, case.language, copied=copied),
-        *(
-            grade(report, ReportParts(treatment=plan), settings, case.language, f"plan{number}")
-            for number, plan in enumerate(plans, start=2)
-        ),
-    ]
     try:
-        options, *others = [grades.options for grades in await side_by_side(grading)]
+        options = await best_grades(report, reference, other_plans(case), settings, case.language, copied=copied)
     except UNANSWERED as error:
         failed = CaseScores.none_of(values, error)
         return CaseScores(failed.values, {**failed.unscored, **unscored})
-    options |= {"treatment": max((options, *others), key=_of_treatment).get("treatment")}
     if options.get("diagnosis") == LOWEST:
         with suppress(*UNANSWERED):  # the trace has the answer, or why there is none
             await misdiagnosis(report, reference, settings, case.language)
@@ -52,10 +44,41 @@ async def score(case: Case, answers: ConsultationAnswers, settings: ModelSetting
     return CaseScores(values, unscored)
 
 
+async def best_grades(
+    report: ReportParts,
+    reference: ReportParts,
+    plans: Sequence[str],
+    settings: ModelSettings,
+    language: Language,
+    place: str = "",
+    *,
+    copied: Collection[str] = (),
+) -> dict[Part, Option | None]:
+    """Have the director grade each part; the grade of the treatment is by the plan with which it agrees best.
+
+    Raises:
+        AskError: the judge could not be asked.
+    """
+    grading = [
+        grade(report, reference, settings, language, place, copied=copied),
+        *(
+            grade(report, ReportParts(treatment=plan), settings, language, ".".join(filter(None, [place, f"plan{n}"])))
+            for n, plan in enumerate(plans, start=2)
+        ),
+    ]
+    options, *others = [grades.options for grades in await side_by_side(grading)]
+    return {**options, "treatment": max((options, *others), key=_of_treatment).get("treatment")} if others else options
+
+
+def other_plans(case: Case) -> list[str]:
+    """Return the other sound treatments of a case's key."""
+    return [plan.treatment_course for plan in case.key.alternative_plans if plan.treatment_course.strip()]
+
+
 def without_reference(case: Case) -> dict[str, str]:
     """Return the parts that this case's key does not have; a treatment may be that of another plan."""
     reference = reference_parts(case)
-    treatments = [reference.treatment, *(plan.treatment_course for plan in case.key.alternative_plans)]
+    treatments = [reference.treatment, *other_plans(case)]
     stated = {**{part: reference[part] for part in PARTS}, "treatment": "".join(treatments)}
     return {part: NO_KEY for part, text in stated.items() if not text.strip()}
 

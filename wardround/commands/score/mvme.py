@@ -13,8 +13,8 @@ from scoring.metrics.samples import Definition, over_cases
 from scoring.metrics.statistics import Estimate, estimate
 from scoring.mvme import judges
 from scoring.mvme.grades import ENDS, LOWEST, SCORES, Option, released_grades, score_parts
-from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis, MvmeGrades
-from scoring.mvme.suite import NOT_TO_GRADE
+from scoring.mvme.judges import ERROR_TYPES, Misdiagnosis
+from scoring.mvme.suite import NOT_TO_GRADE, best_grades
 from scoring.mvme.transcripts import PARTS, Evaluation, Part, kind_of, read_evaluations
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table, asked_of_rules, unanswered
@@ -71,19 +71,19 @@ def mvme(
     notes = [*key_notes, *failed_notes([run] if run else [])]
     notes += asked_of_rules(("--judge", judge)) if grade or error_types else []
 
-    async def ask_director(case: ReportCase) -> MvmeGrades:
-        return await judges.grade(*case.both, settings, case.language, case.case_id, copied=case.copied)
+    async def ask_director(case: ReportCase) -> Grades:
+        return await best_grades(*case.both, case.plans, settings, case.language, case.case_id, copied=case.copied)
 
     async def ask_why(case: ReportCase) -> Misdiagnosis:
         return await judges.misdiagnosis(*case.both, settings, case.language, case.case_id)
 
     if grade:
         answers, failures = run_alone(ask_each, read_report_cases(source, reference, run), ask_director)
-        graded: Graded = [(case, answer.options) for case, answer in answers]
+        graded: Graded = answers
         metrics = _means_over_cases(graded, mode)
         failed = [*(case for case, _ in failures), *(failed_reports(run) if run else ())]
         wrong: Graded = [
-            (case, {part: LOWEST for part in PARTS if part in metrics and case.reference.get(part)}) for case in failed
+            (case, {part: LOWEST for part in PARTS if part in metrics and case.has(part)}) for case in failed
         ]
         if wrong and mode == "sound":
             tables = as_wrong_table(_means_over_cases([*graded, *wrong], mode))

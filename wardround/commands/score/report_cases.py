@@ -1,19 +1,19 @@
 """What the score commands of AI Hospital share: reports of files and runs, each with the expert's parts."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from cases import Problem
+from cases import Case, Problem
 from cases.text.words import language_of
 from cases.vocabulary import Language
 from scoring.consultation import ConsultationAnswers, reference_parts, report_parts
 from scoring.metrics.samples import of_epoch
 from scoring.mvme.judges import ReportParts
-from scoring.mvme.suite import COPIED
+from scoring.mvme.suite import COPIED, other_plans
 from scoring.mvme.transcripts import PARTS, Part, read_references, read_reports, sections
 from wardround.commands.exit_codes import refuse
 from wardround.commands.score.output import refuse_records
@@ -47,12 +47,17 @@ class ReportCase:
     reference: dict[Part, str]
     text: str = field(default="", repr=False)
     written_in: Language | None = None
+    plans: Sequence[str] = ()  # other sound treatments, with one of which a report's treatment may agree better
     copied: Collection[str] = ()  # parts that the doctor copied from the disclosed record, so that nobody grades them
 
     @property
     def language(self) -> Language:
         """The language of the case; guessed from the reference if unknown."""
         return self.written_in or language_of(*self.reference.values())
+
+    def has(self, part: Part) -> bool:
+        """Whether there is something to compare a part of the report with."""
+        return bool(self.reference.get(part)) or (part == "treatment" and bool(self.plans))
 
     @property
     def both(self) -> tuple[ReportParts, ReportParts]:
@@ -81,7 +86,7 @@ def read_report_cases(
         return report_cases_of_file(source, reference)
     if reference:
         refuse(f"--reference {reference}: is for files; a run is compared with the keys of its cases, or of --cases")
-    cases = [case for case, _ in reports_of_run(run) if any(case.reference.get(part) for part in needed)]
+    cases = [case for case, _ in reports_of_run(run) if any(map(case.has, needed))]
     if not cases:
         refuse(f"{source}: no finished case has both answers and a key to compare with ({', '.join(needed)})")
     return cases
@@ -114,13 +119,8 @@ def count_reports(run: RecordedRun | None, reports: Sequence[ReportCase]) -> tup
 
 def failed_reports(run: RecordedRun, needed: Collection[Part] = PARTS) -> list[ReportCase]:
     """Return the failed cases of a run whose keys have one of the ``needed`` parts, as reports without any part."""
-    failed = [run.cases[result.case_id] for result in failed_results(run)]
-    expected = [(case, reference_parts(case)) for case in failed]
-    return [
-        ReportCase(case.id, {}, {part: parts[part] for part in PARTS}, written_in=case.language)
-        for case, parts in expected
-        if any(parts[part] for part in needed)
-    ]
+    failed = [_expected(run.experiment.to_score(run.cases[result.case_id])) for result in failed_results(run)]
+    return [case for case in failed if any(map(case.has, needed))]
 
 
 def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
@@ -129,14 +129,24 @@ def reports_of_run(run: RecordedRun) -> list[tuple[ReportCase, Result]]:
     for result in run.each_answered():
         if not result.scored:
             continue
-        case, answers = run.case_of(*result.key), result.answers
-        reference_report = reference_parts(case)
+        expected = _expected(run.experiment.to_score(run.case_of(*result.key)))
+        answers = result.answers
         copied: Collection[str] = ()
         parts: Sequence[Part] = ("diagnosis",)
         given = ReportParts(diagnosis="\n".join(answers.diagnosis if answers else []))
         if isinstance(answers, ConsultationAnswers):
             parts, copied = PARTS, COPIED if answers.disclosed else ()
             given = report_parts(answers.report) if answers.report else ReportParts()
-        report, reference = ({part: each[part] for part in parts} for each in (given, reference_report))
-        found.append((ReportCase(result.case_id, report, reference, written_in=case.language, copied=copied), result))
+        report = {part: given[part] for part in parts}
+        reference = {part: expected.reference[part] for part in parts}
+        plans = expected.plans if "treatment" in parts else ()
+        found.append((replace(expected, report=report, reference=reference, plans=plans, copied=copied), result))
     return found
+
+
+def _expected(case: Case) -> ReportCase:
+    """Return what the report of a case is compared with, without any part of the report."""
+    reference = reference_parts(case)
+    return ReportCase(
+        case.id, {}, {part: reference[part] for part in PARTS}, written_in=case.language, plans=other_plans(case)
+    )

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cases import load_cases, save_cases
+from cases.case import Plan
 from scoring.mvme.suite import COPIED
 from tests.support.commands import metrics, wardround
 from tests.support.fake_server import FakeServer
@@ -134,6 +135,49 @@ def test_failed_cases_have_the_lowest_grades_in_a_bound_beside_new_grades(tmp_pa
     whole = write_run(tmp_path / "whole", results[:1], **how)
     assert wardround("score", "mvme", whole, "--grade", "--json", tmp_path / "s.json").exit_code == 0
     assert "failed_as_wrong" not in json.loads((tmp_path / "s.json").read_bytes())
+
+
+@pytest.mark.parametrize("plans_count", [False, True])
+@pytest.mark.parametrize("reference", ["Surgery.", ""])
+def test_new_grades_of_a_treatment_are_by_the_plans_that_the_run_is_scored_by(
+    tmp_path: Path, plans_count: bool, reference: str
+) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    plan = "Antibiotics for seven days, and a check of the ears after a month."
+    other = {"treatment_course": reference, "alternative_plans": [Plan(treatment_course=plan)]}
+    right = case.model_copy(update={"id": "right", "key": case.key.model_copy(update=other)})
+    lost = right.model_copy(update={"id": "lost"})
+    save_cases([right, lost], tmp_path / "cases.jsonl")
+    report = dict.fromkeys(PARTS, "x") | {"treatment": plan, "diagnosis": case.key.diagnosis}
+    results = [
+        graded("right", answers={"dialogue": [], "report": report}),
+        graded("lost", termination="model_error", scores={}),
+    ]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "data": {"cases": str(tmp_path / "cases.jsonl")}}
+    run = write_run(tmp_path / "run", results, alternative_plans=plans_count, **how)
+    assert wardround("score", "mvme", run, "--grade", "--json", tmp_path / "s.json").exit_code == 0
+    written = json.loads((tmp_path / "s.json").read_bytes())
+    if not (plans_count or reference):
+        assert "treatment" not in written["metrics"]
+        return
+    assert written["metrics"]["treatment"]["mean"] == (4.0 if plans_count else 1.0)
+    assert written["failed_as_wrong"]["treatment"]["n"] == 2
+
+
+def test_inferred_parts_of_a_key_are_no_reference_unless_the_run_is_scored_by_them(tmp_path: Path) -> None:
+    case = next(case for case in load_cases("builtin") if case.language == "en")
+    guessed = case.model_copy(update={"key": case.key.model_copy(update={"inferred": ["diagnosis"]})})
+    save_cases([guessed], tmp_path / "cases.jsonl")
+    report = dict.fromkeys(PARTS, "x") | {"diagnosis": case.key.diagnosis}
+    results = [graded(case.id, answers={"dialogue": [], "report": report})]
+    how: dict[str, Any] = {"graph": "consultation", "suite": "mvme", "data": {"cases": str(tmp_path / "cases.jsonl")}}
+    stated = write_run(tmp_path / "stated", results, **how)
+    whole = write_run(tmp_path / "whole", results, inferred_keys=True, **how)
+    for run, parts in ((stated, {*PARTS} - {"diagnosis"}), (whole, {*PARTS})):
+        assert metrics(tmp_path / "s.json", "score", "mvme", run, "--grade").keys() == parts
+    refused = wardround("score", "icd10", stated)
+    assert refused.exit_code == 2 and "a key to compare with (diagnosis)" in refused.stderr
+    assert wardround("score", "icd10", whole).exit_code == 0
 
 
 def test_new_grades_are_of_all_cases_whose_keys_have_a_part_as_those_of_the_run_are(tmp_path: Path) -> None:
