@@ -51,6 +51,15 @@ from tests.support.slow_patterns import runs_that_meet
         ("Patient, 40 years old, brought her 12-year-old daughter as interpreter.", 40),
         ("A 70-year-old woman brings her forty-year-old son as interpreter.", 70),
         ("A 30-year-old woman brings her seventeen-year-old son to the physician.", 17),
+        # As charts write an age that is not whole, or a newborn's.
+        ("患者女，19+岁，因腹痛就诊。母亲45岁。", 19),
+        ("患儿，男，8+月，发热2天。", 0.667),
+        ("患儿，男，8+个月，发热2天。", 0.667),
+        ("患儿，男，5月余，咳嗽1月余。", 0.417),
+        ("患儿，女，出生3天，皮肤黄染1天。", 0.008),
+        ("患儿出生3天出现黄疸，现1岁。", 1),
+        ("男，65y，胸痛。10岁曾患腮腺炎。", 65),
+        ("孕8+月，腹痛，32岁。", 32),
         # Numbers in words are read whole or not at all.
         ("A neonate aged six hours with jaundice", 0),
         ("A neonate aged 6 hours with jaundice", 0),
@@ -116,6 +125,13 @@ def test_a_short_description_states_an_age_beside_and(text: str, age: float | No
         ("母亲代诉：儿子2岁，腹泻。", "male"),
         ("母亲带8岁的儿子来看病。", "male"),
         ("女儿6岁患哮喘。患者男，45岁。", "male"),
+        ("男/72岁，胸闷。", "male"),
+        ("某女，45岁，头痛。", "female"),
+        ("女大学生，20岁，腹痛。", "female"),
+        ("中年女性，55岁，左上腹疼痛。", "female"),
+        ("70岁老年男性，咳嗽。", "male"),
+        ("患者某，男友陪同，33岁。", None),
+        ("多见于中年女性，本例55岁。", None),
     ],
 )
 def test_the_sex_is_the_word_beside_the_patients_age(text: str, sex: str) -> None:
