@@ -97,17 +97,12 @@ def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> Non
             raise ModelSpecError(f"models: unknown role {role!r}; {hint}")
         if spec in blocks:
             continue
-        if blocks and may_be_block(spec):
+        if blocks and re.fullmatch(r"[\w-]+", spec) and spec not in WITHOUT_MODEL:
             raise ModelSpecError(f"models.{role}: there is no block [model.{spec}]; {nearest(spec, blocks)}")
         try:
             ModelSpec.parse(spec)
         except ModelSpecError as error:
             raise ModelSpecError(f"models.{role}: {error}") from None
-
-
-def may_be_block(spec: str) -> bool:
-    """Whether a spec can only be the name of a model block."""
-    return re.fullmatch(r"[\w-]+", spec) is not None and spec not in WITHOUT_MODEL
 
 
 def model_of(role: str, stage: str, models: Mapping[str, str], seat: int | None = None) -> str:

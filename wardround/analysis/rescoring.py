@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases import Case
-from cases.validation import in_a_line, nearest
+from cases.validation import in_a_line
 from llm import ModelSettings
 from llm.blocks import ModelBlock
 from llm.limits import Meter, metering
 from llm.model_objects import with_specs
 from llm.scopes import holding
-from llm.specs import HUMAN, check_models, may_be_block
+from llm.specs import HUMAN, check_models
 from llm.trace import Trace, collecting_calls
 from nodes.context import Context
 from scoring.suite import SUITES
@@ -70,12 +70,6 @@ def settings_of_judges(
             blocks[name] = ModelBlock.model_validate(merged)
         except ValidationError as error:
             raise ConfigurationError(f"--set model.{name}: {in_a_line(error)}") from error
-    for role, spec in models.items():
-        if may_be_block(spec) and spec not in blocks:
-            raise ConfigurationError(
-                f"models.{role}: {spec!r} is no model (`provider:model`), and no block [model.{spec}] is recorded; add "
-                f"--set model.{spec}.spec=SPEC" + (f" ({nearest(spec, blocks)})" if blocks else "")
-            )
     return {**given, "model": blocks, "models": dict(models)}
 
 

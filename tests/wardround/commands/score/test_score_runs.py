@@ -459,16 +459,6 @@ def test_a_model_of_the_run_takes_a_setting_without_its_spec_and_the_json_tells_
     assert "--set model.j: base_url: the spec already names a server" in elsewhere.stderr
 
 
-@pytest.mark.parametrize("blocks", [{}, {"sweet": {"spec": "openai:x"}}])
-@pytest.mark.parametrize("command", [("medpmc-judged", "--models"), ("medpmc", "--judge"), ("clini-eval", "--judge")])
-def test_a_judge_that_is_no_block_of_the_run_is_told_how_to_set_it(
-    tmp_path: Path, command: tuple[str, str], blocks: dict[str, Any]
-) -> None:
-    run, _ = consulted(tmp_path / "run", model=blocks, models=dict.fromkeys(["patient"] * len(blocks), "sweet"))
-    refused = wardround("score", command[0], run, command[1], "sweep")
-    assert refused.exit_code == 2 and "--set model.sweep.spec=SPEC" in refused.stderr
-
-
 @pytest.mark.parametrize(
     ("setting", "said"),
     [("feedback=off", "does not say how a model is asked"), ("timeout=soon", "timeout"), ("model.j.top=1", "top")],
