@@ -16,6 +16,7 @@ from nodes.offline.classifiers import shares, told_shares
 from nodes.offline.clauses import clauses
 from nodes.offline.consultation_words import concepts, in_known_words
 from nodes.offline.doctor_actions import is_asking, kind_label, without_consent
+from nodes.offline.earlier_episodes import asks_of_earlier_episodes, tells_of_earlier_episodes
 from nodes.offline.meaning import ASKS, is_surely_heard, subject_of, subjects_heard
 from nodes.offline.orders import names_examination, ordered_results, tried
 from nodes.offline.pairs import answer_scores, with_known_words
@@ -102,6 +103,8 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     """
     of_family = "family" in subjects_heard(question, language) or _PATTERNS["names_relatives"].search(question)
     facts = list(facts) if of_family else without_the_family(facts)
+    if asks_of_earlier_episodes(question, language):
+        return [fact for fact in facts if tells_of_earlier_episodes(fact.text, language)]
     placed = [replace(each, section="family_history") if of_family and not _is_own(each) else each for each in facts]
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}

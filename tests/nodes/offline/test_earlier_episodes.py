@@ -1,0 +1,53 @@
+"""Whether this came before: what the patient tells of it, and what is no answer."""
+
+import pytest
+
+from cases import load_cases
+from cases.case import PatientRecord
+from cases.vocabulary import Language
+from nodes.offline.record_answers import answer_from_record
+from prompts import load_words
+
+_STORY: dict[Language, str] = {
+    "en": "Since yesterday she has had a dull pain in the upper belly, worse after meals.",
+    "zh": "昨天起上腹隐痛，饭后加重。",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "sentence"),
+    [
+        ("en", "Have you had anything like this before?", "She had a similar spell two summers ago."),
+        ("en", "Is this the first time?", "No prior episodes of this kind are reported."),
+        ("en", "Has this come back, or is it new?", "The same pain troubled her for a week in 2019."),
+        ("zh", "以前这样犯过吗？", "三年前也这样痛过一回，自行缓解。"),
+        ("zh", "这是第几次发作了？", "既往无类似发作。"),
+    ],
+)
+def test_an_earlier_episode_is_told_and_nothing_else(language: Language, question: str, sentence: str) -> None:
+    others = {"en": " In 2015 he was in a car accident. ", "zh": "2015年出过车祸。"}[language]
+    patient = PatientRecord(chief_complaint="x", present_illness=_STORY[language] + others + sentence, past_history="")
+    told = answer_from_record(question, patient, [], language)
+    assert not any(each in told for each in ("meals", "accident", "饭后", "车祸"))
+    assert told not in load_words("consultation/words", language)["patient"].values()
+
+
+@pytest.mark.parametrize(
+    ("language", "question"), [("en", "Have you had anything like this before?"), ("zh", "以前这样犯过吗？")]
+)
+def test_what_happened_to_others_or_years_ago_is_no_earlier_episode(language: Language, question: str) -> None:
+    near = {
+        "en": "Another child of his group has had similar spots. He was in a car accident five years ago.",
+        "zh": "同班一个孩子也起过类似的疹子。五年前出过车祸。",
+    }[language]
+    patient = PatientRecord(chief_complaint="x", present_illness=f"{_STORY[language]} {near}")
+    told = answer_from_record(question, patient, [], language)
+    assert told == load_words("consultation/words", language)["patient"]["untold"]
+
+
+def test_most_patients_without_an_earlier_episode_tell_of_none() -> None:
+    """Of all built-in cases, few have one on record."""
+    cases = [case for case in load_cases() if case.language == "en"]
+    untold = load_words("consultation/words", "en")["patient"]["untold"]
+    told = [answer_from_record("Have you had anything like this before?", case.patient, [], "en") for case in cases]
+    assert 0 < sum(each != untold for each in told) < len(cases) / 3
