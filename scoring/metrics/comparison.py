@@ -71,8 +71,8 @@ def case_differences(one: Scores, other: Scores) -> list[float]:
 
 def gain_in_percent(one: Scores, other: Scores) -> float | None:
     """Return the mean difference in percent of the other run's mean on the same cases; None if that is not above 0."""
-    base = math.fsum(theirs for _, theirs in _case_means(one, other))
-    gain = math.fsum(ours - theirs for ours, theirs in _case_means(one, other))
+    means = _case_means(one, other)
+    base, gain = math.fsum(theirs for _, theirs in means), math.fsum(ours - theirs for ours, theirs in means)
     return _rounded(100 * gain / base) if base > 0 else None
 
 

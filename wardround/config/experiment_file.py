@@ -20,7 +20,7 @@ from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
 from wardround.config.experiment import NAME, ConfigurationError, Data, Experiment, judging_roles
-from wardround.config.role_models import JUDGES, PATIENT, check_distinct, check_rows, keys_of, patients_side
+from wardround.config.role_models import JUDGES, PATIENT, check_distinct, check_rows, model_keys_of, patients_side
 from wardround.config.sections import leaves
 from wardround.config.setting_places import (
     COMMAND_LINE,
@@ -382,7 +382,7 @@ def _with_fixed(runs: Mapping[str, Settings], fixed: Mapping[str, str], file: Pa
         name: _validate({at: setting for at, setting in run_settings.items() if at[0] not in MODEL_MAPS}, file)
         for name, run_settings in runs.items()
     }
-    asked = {name: {*keys_of(run), *judging_roles()} for name, run in unfixed_runs.items()}
+    asked = {name: {*model_keys_of(run), *judging_roles()} for name, run in unfixed_runs.items()}
     asked_by_any = set().union(*asked.values())
     of_file: Settings = {
         (JUDGES, "default") if role == JUDGES else ("models", role): (spec, f"{file}: fixed")

@@ -12,7 +12,7 @@ JUDGES = "judges"  # all judging roles, in [fixed]
 PATIENT = "patient"  # all roles of the patient's side, where none of them has this name
 
 
-def keys_of(experiment: Experiment) -> set[str]:
+def model_keys_of(experiment: Experiment) -> set[str]:
     """Return the keys of the model map that have an effect in a run."""
     asks = CONTEXTS[experiment.graph].asks
     return set(asks(experiment.context)) if asks else set()
@@ -69,7 +69,7 @@ def _left_to_default(run: Experiment) -> list[str]:
 
 
 def _role_models(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    keys = keys_of(experiment)
+    keys = model_keys_of(experiment)
     for key in keys:
         stage, _, role = key.rpartition(".")
         if stage and role.rstrip("0123456789") not in {other.rpartition(".")[2] for other in keys} - {role}:

@@ -8,7 +8,7 @@ import pytest
 from llm.specs import OFFLINE, model_of
 from wardround.config.experiment import ConfigurationError
 from wardround.config.experiment_file import Sweep, read_sweep
-from wardround.config.role_models import keys_of
+from wardround.config.role_models import model_keys_of
 from wardround.library import find_file, library_files
 
 DOCTOR, OTHER = "openai:doctor@http://localhost:1/v1", "openai:other@http://localhost:1/v1"
@@ -66,7 +66,7 @@ def test_the_full_workflow_of_medchains_table_3_is_the_last_row_of_its_table_2()
 def test_in_a_ready_file_the_doctors_model_plays_no_patient_and_judges_nothing(name: str) -> None:
     own = {} if name in NAMES_DOCTORS else {"default": DOCTOR}
     for run in ready(name, own).runs.values():
-        asked = {key.rpartition(".")[2] for key in keys_of(run)}
+        asked = {key.rpartition(".")[2] for key in model_keys_of(run)}
         doctor = run.models["default"]
         assert {role for role in FIXED[name] & asked if model_of(role, "", run.models) == doctor} == set()
         assert run.judges["default"] != doctor and model_of("doctor", "", run.models) == doctor
