@@ -103,8 +103,8 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     """
     of_family = "family" in subjects_heard(question, language) or _PATTERNS["names_relatives"].search(question)
     facts = list(facts) if of_family else without_the_family(facts)
-    if asks_of_earlier_episodes(question, language):
-        return [fact for fact in facts if tells_of_earlier_episodes(fact.text, language)]
+    if asks_of_earlier_episodes(question, language) and not of_family:
+        return [fact for fact in facts if _is_own(fact) and tells_of_earlier_episodes(fact.text, language)]
     placed = [replace(each, section="family_history") if of_family and not _is_own(each) else each for each in facts]
     named = _telling(placed, question, language)
     telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}

@@ -22,6 +22,9 @@ _STORY: dict[Language, str] = {
         ("en", "Has this come back, or is it new?", "The same pain troubled her for a week in 2019."),
         ("zh", "以前这样犯过吗？", "三年前也这样痛过一回，自行缓解。"),
         ("zh", "这是第几次发作了？", "既往无类似发作。"),
+        ("zh", "上次犯这病是什么时候？", "反复腹痛五年，每年冬天加重。"),
+        ("zh", "这毛病是新得的还是老毛病又犯了？", "前年曾因同样的腹痛就诊。"),
+        ("en", "Has it recurred?", "She has a history of recurrent ulcers."),
     ],
 )
 def test_an_earlier_episode_is_told_and_nothing_else(language: Language, question: str, sentence: str) -> None:
@@ -37,8 +40,9 @@ def test_an_earlier_episode_is_told_and_nothing_else(language: Language, questio
 )
 def test_what_happened_to_others_or_years_ago_is_no_earlier_episode(language: Language, question: str) -> None:
     near = {
-        "en": "Another child of his group has had similar spots. He was in a car accident five years ago.",
-        "zh": "同班一个孩子也起过类似的疹子。五年前出过车祸。",
+        "en": "Another child of his group has had similar spots. He was in a car accident five years ago. "
+        "His mother had a history of recurrent ulcers.",
+        "zh": "同班一个孩子也起过类似的疹子。五年前出过车祸，之后复查没有复发。父亲有反复发作的胃病史。",
     }[language]
     patient = PatientRecord(chief_complaint="x", present_illness=f"{_STORY[language]} {near}")
     told = answer_from_record(question, patient, [], language)
