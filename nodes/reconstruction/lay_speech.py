@@ -68,33 +68,61 @@ def _in_english(text: str, section: str, voice: Voice) -> str:
         section, text = "medications", text[medicines.end() :]
     text = rewritten(text, "headings")
     text = rewritten(_without_opener(text) if section != "person" else text, "patient")
-    if not voice.itself:
-        text = rewritten(PATTERNS["parent_says"].sub(_parent_says, text), "family")
-        if (tells := PATTERNS["tells"].match(text)) and tells["who"].casefold() == _PRONOUN.get(voice.sex or ""):
-            text = f"@I {text[tells.end() :]}"
-        text = rewritten(text, *{"son": ("son", "child"), "relative": ("relative",)}.get(voice.kin, ("child",)))
-    if PATTERNS["starts_with_verb"].match(text):
-        text = f"@I {text[0].lower()}{text[1:]}"
-    elif section != "family_history" and (led := PATTERNS["time_before_verb"].match(text)):  # there a relative's
-        text = f"{led['time']}, @I {text[led.end() :]}"
-    if section in ("chief_complaint", "present_illness") and PATTERNS["of_symptom"].match(text):
-        text = f"it {lowered(text)}"
+    text = _led_by_subject(text if voice.itself else _by_family(text, voice), section)
     if section == "person":
         return settled(_occupation(text), voice)
     text = with_marks(text, section, voice)
     if (voice.itself and PATTERNS["seen"].match(text)) or PATTERNS["unsaid"].search(text):
         return ""
-    if section == "family_history" and PATTERNS["kin_first"].match(text):
-        text = f"@my {lowered(text)}"
-        if not PATTERNS["finite"].search(text):
-            text = PATTERNS["kin_so"].sub(_are_or_is, PATTERNS["kin_with_illness"].sub(r"\1 had ", text))
+    if section == "family_history":
+        text = _of_kin(text)
+    stock = _stock_phrase(text, section)
+    return settled(_in_turns(text, section) if stock is None else stock, voice)
+
+
+def _by_family(text: str, voice: Voice) -> str:
+    """Reword what the family tells of the patient, without saying that it does."""
+    text = rewritten(PATTERNS["parent_says"].sub(_parent_says, text), "family")
+    if (tells := PATTERNS["tells"].match(text)) and tells["who"].casefold() == _PRONOUN.get(voice.sex or ""):
+        text = f"@I {text[tells.end() :]}"
+    return rewritten(text, *{"son": ("son", "child"), "relative": ("relative",)}.get(voice.kin, ("child",)))
+
+
+def _led_by_subject(text: str, section: str) -> str:
+    """Put the patient, or the symptom, before a verb that has no subject; in the family history it is a relative's."""
+    if PATTERNS["starts_with_verb"].match(text):
+        text = f"@I {text[0].lower()}{text[1:]}"
+    elif section != "family_history" and (led := PATTERNS["time_before_verb"].match(text)):
+        text = f"{led['time']}, @I {text[led.end() :]}"
+    if section in ("chief_complaint", "present_illness") and PATTERNS["of_symptom"].match(text):
+        text = f"it {lowered(text)}"
+    return text
+
+
+def _of_kin(text: str) -> str:
+    """Say whose relatives they are, and what they have or had."""
+    if not PATTERNS["kin_first"].match(text):
+        return text
+    text = f"@my {lowered(text)}"
+    if PATTERNS["finite"].search(text):
+        return text
+    return PATTERNS["kin_so"].sub(_are_or_is, PATTERNS["kin_with_illness"].sub(r"\1 had ", text))
+
+
+def _stock_phrase(text: str, section: str) -> str | None:
+    """Return what is said for a chart's stock phrase, which may be nothing; None if the text is no such phrase."""
     for stock in SPEECH["stock"]:
         if section in stock.get("sections", (section,)) and compiled(stock["en"], re.IGNORECASE).fullmatch(text):
-            return settled(stock["say"], voice)
+            return str(stock["say"])
+    return None
+
+
+def _in_turns(text: str, section: str) -> str:
+    """Return the text in a speaker's turns of phrase, as a whole sentence."""
     for turn in SPEECH["turn"]:
         if section in turn.get("sections", (section,)):
             text = compiled(rf"(?<![\w@]){turn['en']}", re.IGNORECASE).sub(turn["say"], text)
-    return settled(_completed(rewritten(text, "verbs"), section), voice)
+    return _completed(rewritten(text, "verbs"), section)
 
 
 def _parent_says(match: re.Match[str]) -> str:
