@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from llm import ModelSettings
+from llm.blocks import ModelBlock
 from llm.prices import cost_of, price_of, price_source, unpriced
 
 SETTINGS = ModelSettings()
@@ -41,6 +42,7 @@ def test_the_providers_are_found_under_the_names_that_a_spec_gives_them(spec: st
         "openai:gpt-4o-mini@http://localhost:8000/v1",
         "openai:no-such-model-7",
         "ollama:gemma2:9b",
+        "ollama:gpt-4o",
         "huggingface:meta-llama/Llama-3.1-8B",
     ],
 )
@@ -58,6 +60,14 @@ def test_what_a_request_costs_whatever_its_length_is_in_no_price_of_a_token() ->
 
 def test_a_given_price_goes_before_the_known_one() -> None:
     assert price_of("openai:gpt-4o-mini", ModelSettings(prices={"openai:gpt-4o-mini": (0.0, 1.0)})) == (0.0, 1.0)
+
+
+def test_a_block_has_its_own_price_or_the_one_that_is_given_for_its_model() -> None:
+    own = ModelBlock(spec="openai:gpt-4o-mini", prices=(3.0, 4.0))
+    given = {"openai:gpt-4o-mini": (1.0, 2.0)}
+    settings = ModelSettings(model={"own": own, "plain": ModelBlock(spec="openai:gpt-4o-mini")}, prices=given)
+    assert price_of("own", settings) == pytest.approx((3.0, 4.0))
+    assert price_of("plain", settings) == pytest.approx((1.0, 2.0))
 
 
 @pytest.mark.parametrize("spec", ["offline", "human"])
