@@ -11,7 +11,7 @@ from cases.vocabulary import Language
 from nodes.offline.classifiers import told_features
 from nodes.offline.consultation_words import concepts
 from nodes.offline.earlier_episodes import WEIGHTS, sentences_to_learn
-from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
+from wardround.training.fitting import LANGUAGES, digest_of, fitted_to_truth, keep
 from wardround.training.labelled import labelled_cases
 
 
@@ -30,9 +30,7 @@ def fingerprint() -> str:
 def train() -> dict[str, NDArray[np.generic]]:
     """Return the weights of `nodes/offline/earlier_episodes.py` in half precision."""
     labelled = {language: sentences_with_labels(language) for language in LANGUAGES}
-    rows = np.vstack([told_features([*texts], language) for language, texts in labelled.items()])
-    labels = [tells for texts in labelled.values() for tells in texts.values()]
-    weights = fitted(rows, labels, [False, True], rare=True)
+    weights = fitted_to_truth(labelled, told_features)
     return {"fingerprint": np.array(fingerprint()), "tells": weights.astype(np.float16)}
 
 

@@ -1,7 +1,7 @@
 """Logistic regression: fitting, scoring and storing of weights."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,17 @@ def fitted(
     model.fit(rows, [labels.index(name) for name in named])
     weights: NDArray[np.float64] = np.vstack([model.coef_.T, model.intercept_])
     return weights
+
+
+def fitted_to_truth(
+    labelled: Mapping[Language, Mapping[str, bool]],
+    features: Callable[[Sequence[str], Language], NDArray[np.float32]],
+    strength: float = _STRENGTH,
+) -> NDArray[np.float64]:
+    """Return the weights (d + 1, 1) of a logistic regression for the texts that are labelled true, which are rare."""
+    rows = np.vstack([features([*texts], language) for language, texts in labelled.items()])
+    labels = [label for texts in labelled.values() for label in texts.values()]
+    return fitted(rows, labels, [False, True], strength=strength, rare=True)
 
 
 def fitted_to_shares(rows: NDArray[np.float32], shares: NDArray[np.float64], sparse: int = 0) -> NDArray[np.float64]:

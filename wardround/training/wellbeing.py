@@ -14,7 +14,7 @@ from nodes.offline.meaning import ASKS
 from nodes.offline.record_answers import asks_openly
 from nodes.offline.subjects import further_questions, questions, wordings
 from nodes.offline.wellbeing import WEIGHTS, questions_to_learn
-from wardround.training.fitting import LANGUAGES, digest_of, fitted, keep
+from wardround.training.fitting import LANGUAGES, digest_of, fitted_to_truth, keep
 
 
 def questions_with_labels(language: Language) -> dict[str, bool]:
@@ -41,9 +41,7 @@ def fingerprint() -> str:
 def train() -> dict[str, NDArray[np.generic]]:
     """Return the weights of `nodes/offline/wellbeing.py` in half precision."""
     labelled = {language: questions_with_labels(language) for language in LANGUAGES}
-    rows = np.vstack([asked_features([*questions], language) for language, questions in labelled.items()])
-    labels = [is_well for questions in labelled.values() for is_well in questions.values()]
-    weights = fitted(rows, labels, [False, True], strength=1, rare=True)
+    weights = fitted_to_truth(labelled, asked_features, strength=1)
     return {"fingerprint": np.array(fingerprint()), "well": weights.astype(np.float16)}
 
 
