@@ -32,6 +32,7 @@ def with_specs(models: Any) -> Any:
     if not isinstance(models, Mapping) or all(isinstance(model, str) for model in models.values()):
         return models
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import Runnable
 
     made: dict[str, BaseChatModel] = {}
     specs: dict[str, str] = {}
@@ -42,7 +43,7 @@ def with_specs(models: Any) -> Any:
             found = f"the class {model.__name__}" if isinstance(model, type) else f"{type(model).__name__}"
             raise ModelSpecError(
                 f"models.{role}: expected a spec, such as 'openai:gpt-4o-mini', or a LangChain BaseChatModel object, "
-                f"found {found}"
+                f"found {found}{'; give the chat model itself, unwrapped' if isinstance(model, Runnable) else ''}"
             )
         specs[role] = spec = _spec(model)
         if made.setdefault(spec, model) is not model:

@@ -115,7 +115,14 @@ class Callable:
         return words
 
 
-@pytest.mark.parametrize(("model", "found"), [(Callable(), "Callable"), (Callable, "the class Callable")])
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        (Callable(), "Callable"),
+        (Callable, "the class Callable"),
+        (FakeListChatModel(responses=[]).with_retry(), "RunnableRetry; give the chat model itself, unwrapped"),
+    ],
+)
 def test_what_is_neither_a_spec_nor_a_chat_model_object_is_refused_with_what_is_expected(
     model: object, found: str
 ) -> None:
