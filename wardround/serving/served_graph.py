@@ -40,24 +40,7 @@ class ServedGraph(CaseGraph):
             AskError: a role got no answer; the message names the call.
         """
         config = config or {}
-        for option in ("interrupt_before", "interrupt_after"):
-            self._check_nodes(option, options.get(option))
-        if input is not None and not isinstance(input, Command):
-            input = input_of(input, self._input_types(), self.name)
-            if "case_id" in input and "case" not in input and not await self._goes_on(input, config, options):
-                # before the thread has another case in place of its own
-                await asyncio.to_thread(find_case, input["case_id"], _case_source(options.get("context")))
-        elif not isinstance(self.checkpointer, BaseCheckpointSaver) or not await self.checkpointer.aget_tuple(config):
-            fields = ", ".join(self._input_types())
-            named = config.get("configurable", {}).get("checkpoint_id")
-            missing = f"no checkpoint {named!r}" if named else "no earlier state"
-            raise NotStartedError(
-                f"input: this thread has {missing} to continue from; {self.name!r} starts from {fields}"
-            )
-        if isinstance(input, Command):
-            if input.resume is None and not input.update and not input.goto:
-                raise NotStartedError("command: expected `resume`, `update` or `goto`")
-            self._check_nodes("command.goto", input.goto)
+        input = await self._checked(input, config, options)
         try:
             parts = super().astream(input, config, **options)
             while True:
@@ -77,6 +60,32 @@ class ServedGraph(CaseGraph):
                 missing = f"a step that this run goes on with needs {lacking!r}, which the state does not have yet"
                 raise NotStartedError(f"state: {missing}; go on from an earlier step, or add it by an edit") from error
             raise
+
+    async def _checked(self, input: Any, config: RunnableConfig, options: Mapping[str, Any]) -> Any:
+        """Return the input in our types, if it is one; refuse what would start, resume or stop nothing.
+
+        Raises:
+            NotStartedError: names what does not fit, and what would.
+        """
+        for option in ("interrupt_before", "interrupt_after"):
+            self._check_nodes(option, options.get(option))
+        if input is not None and not isinstance(input, Command):
+            input = input_of(input, self._input_types(), self.name)
+            if "case_id" in input and "case" not in input and not await self._goes_on(input, config, options):
+                # before the thread has another case in place of its own
+                await asyncio.to_thread(find_case, input["case_id"], _case_source(options.get("context")))
+        elif not isinstance(self.checkpointer, BaseCheckpointSaver) or not await self.checkpointer.aget_tuple(config):
+            fields = ", ".join(self._input_types())
+            named = config.get("configurable", {}).get("checkpoint_id")
+            missing = f"no checkpoint {named!r}" if named else "no earlier state"
+            raise NotStartedError(
+                f"input: this thread has {missing} to continue from; {self.name!r} starts from {fields}"
+            )
+        if isinstance(input, Command):
+            if input.resume is None and not input.update and not input.goto:
+                raise NotStartedError("command: expected `resume`, `update` or `goto`")
+            self._check_nodes("command.goto", input.goto)
+        return input
 
     def _fields(self) -> set[str]:
         """Return the fields of the graph's state and of those of its parts."""
