@@ -13,6 +13,7 @@ from pydantic import GetJsonSchemaHandler, create_model, model_validator
 from cases.files import builtin_folder
 from cases.pictures import only_pictures_in
 from llm import ModelSettings
+from llm.blocks import ModelBlock
 from llm.egress import close_egress
 from nodes.consultation.example import EXAMPLES
 from prompts import add_prompts
@@ -91,18 +92,22 @@ class _Served(ModelSettings):
             for one in named:
                 _check_allowed(name, one)
         for name, block in self.model.items():
-            if block in ours:
-                continue
-            if block.api_key_env:
-                raise ValueError(f"model.{name}: a run on a server may not use its environment; remove api_key_env")
-            if block.extra_body or block.headers:  # {"model": ...} asks another model, a proxy's header another server
-                raise ValueError(
-                    f"model.{name}: a run on a server may not set extra_body or headers, which can name other models "
-                    "and servers; remove them, or start the server with `wardround dev --experiment FILE` and its block"
-                )
-            if block.batch:
-                raise ValueError(f"model.{name}: a run on a server may not name files; remove batch")
+            if block not in ours:
+                _check_block(name, block)
         return self
+
+
+def _check_block(name: str, block: ModelBlock) -> None:
+    """Refuse a block that reads the server's environment or files, or reaches other models and servers."""
+    if block.api_key_env:
+        raise ValueError(f"model.{name}: a run on a server may not use its environment; remove api_key_env")
+    if block.extra_body or block.headers:  # {"model": ...} asks another model, a proxy's header another server
+        raise ValueError(
+            f"model.{name}: a run on a server may not set extra_body or headers, which can name other models "
+            "and servers; remove them, or start the server with `wardround dev --experiment FILE` and its block"
+        )
+    if block.batch:
+        raise ValueError(f"model.{name}: a run on a server may not name files; remove batch")
 
 
 def _check_allowed(name: str, value: str) -> None:
