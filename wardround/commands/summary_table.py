@@ -1,5 +1,6 @@
 """The table at the end of a run, as the terminal shows it."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group
@@ -41,45 +42,48 @@ def summary_table(summary: dict[str, Any], suite: Suite) -> Group:
         bound = [_mean(bounds[name]) if name in bounds else ""] if bounds else []
         cells = (_mean(score), interval, str(score["n"]), *bound)
         table.add_row(Text(printable(title)), *cells, end_section=name in last)
-    notes = [*suite.explained]
-    notes += [FAILED_AS_WRONG] if bounds else []
+    notes = _notes(summary, suite, titles)
+    return Group(table, *(Text(printable(note)) for note in notes))
+
+
+def _notes(summary: dict[str, Any], suite: Suite, titles: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a reader of the table must know; ``titles`` are those of the rows shown."""
+    yield from suite.explained
+    if summary.get("failed_as_wrong"):
+        yield FAILED_AS_WRONG
     attempted, cases = counted(summary["attempted"], "case"), summary.get("cases", summary["attempted"])
     epochs = "" if cases == summary["attempted"] else f" ({counted(cases, 'case')}, each epoch counted)"
-    notes.append(f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed.")
+    yield f"{attempted} attempted{epochs}: {summary['scored']} scored, {summary['failed']} failed."
     if 1 < cases < FEW_CASES:
-        notes.append(f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases.")
+        yield f"With fewer than {FEW_CASES} cases, the 95 % intervals are too narrow; run more cases."
     elif narrow := [titles[name] for name in summary.get("narrow", ()) if name in titles]:
-        notes.append(few_cases_note(narrow))
+        yield few_cases_note(narrow)
     if summary["limited"]:
-        notes.append(f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached.")
-    notes += [
-        f"{titles[name]}: {count} not scored ({reason})"
-        for name, reasons in summary["unscored"].items()
-        if name not in spare
-        for reason, count in reasons.items()
-    ]
-    notes += average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
-    notes += failure_lines(summary)
+        yield f"{counted(summary['limited'], 'case')} stopped at a limit; the scores use what they had reached."
+    for name, reasons in summary["unscored"].items():
+        if name in titles:
+            yield from (f"{titles[name]}: {count} not scored ({reason})" for reason, count in reasons.items())
+    yield from average_notes(suite, [{name: score["n"] for name, score in summary["scores"].items()}])
+    yield from failure_lines(summary)
     if dropped := summary.get("dropped_seats"):
-        notes.append(f"Unreadable answers of group members: {dropped}; their groups decided without them.")
+        yield f"Unreadable answers of group members: {dropped}; their groups decided without them."
     if unanswered := summary.get("unanswered"):
         roles = ", ".join(f"{role} {count}" for role, count in unanswered.items())
-        notes.append(f"Questions that got no answer in completed cases, which went on without: {roles}.")
+        yield f"Questions that got no answer in completed cases, which went on without: {roles}."
     if summary.get("unnamed_results"):
-        notes.append(
+        yield (
             f"Results released although no rule finds them named in the order: {summary['unnamed_results']}; "
             "set result_gate = 'strict' to withhold them."
         )
-    notes += repeating_notes(summary.get("repeating", {}))
+    yield from repeating_notes(summary.get("repeating", {}))
     if offline := roles_by_rule(summary["models"]):
-        notes.append(said_by_rules("Answered", offline, languages=summary.get("languages", ())))
-    notes.append(f"{usage(summary['calls'], summary['tokens'], summary['cost'])}.")
+        yield said_by_rules("Answered", offline, languages=summary.get("languages", ()))
+    yield f"{usage(summary['calls'], summary['tokens'], summary['cost'])}."
     uncounted = summary.get("uncounted", 0)
     if is_usage_known(summary["tokens"], uncounted):
-        notes += uncounted_notes(uncounted)
+        yield from uncounted_notes(uncounted)
     else:
-        notes.append("No model reported its token usage, so limits on tokens and cost were not enforced.")
-    return Group(table, *(Text(printable(note)) for note in notes))
+        yield "No model reported its token usage, so limits on tokens and cost were not enforced."
 
 
 def _mean(estimate: dict[str, Any]) -> str:
