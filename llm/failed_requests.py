@@ -103,22 +103,31 @@ def refusal(error: BaseException) -> str | None:
         return NO_API
     if why := next((why for statuses, said, why in _REFUSALS if status in statuses and _SAYS[said].search(text)), None):
         return why
-    cause = str(root_cause(error)) if status is None else ""
+    if status is None:
+        return _unencrypted(str(root_cause(error)))
+    if 300 <= status < 400:
+        return "it has another address"
+    return _used_up(error) if status == _TOO_MANY else None
+
+
+def _unencrypted(cause: str) -> str | None:
+    """Return why no encrypted connection came about, by what first went wrong."""
     if "SSL" in cause and _SAYS["no_tls"].search(cause):
         return "its address begins with https://, and it answers without encryption; try http://"
-    if "CERTIFICATE_VERIFY_FAILED" in cause:
-        if not _SAYS["no_authority"].search(cause):
-            return "its certificate is not valid"
-        return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"
-    if 300 <= (status or 0) < 400:
-        return "it has another address"
-    if status != _TOO_MANY:
+    if "CERTIFICATE_VERIFY_FAILED" not in cause:
         return None
+    if not _SAYS["no_authority"].search(cause):
+        return "its certificate is not valid"
+    return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"
+
+
+def _used_up(error: BaseException) -> str | None:
+    """Return that the quota is used up, or how long a wait a 429 asks for; None if it passes while a run waits."""
     asked = _asked_wait(error) or 0.0
     is_long = asked > _TOO_LONG_TO_WAIT or (not asked and _says("quota_of_today", error))
-    of_a_day = _SAYS["quota_of_a_day"].search(text)
-    comes_back = _SAYS["quota_of_a_minute"].search(text) and not of_a_day
-    if (_SAYS["no_quota"].search(text) and not comes_back) or (is_long and (comes_back or of_a_day)):
+    of_a_day = _says("quota_of_a_day", error)
+    comes_back = _says("quota_of_a_minute", error) and not of_a_day
+    if (_says("no_quota", error) and not comes_back) or (is_long and (comes_back or of_a_day)):
         return "the quota is used up"
     return f"it asks to wait for {asked / 3600:,.1f} hours" if is_long else None
 

@@ -54,31 +54,16 @@ class ModelSpec:
         if text.startswith(f"{OBJECT}:"):
             return cls(OBJECT, text.removeprefix(f"{OBJECT}:"))
         if text.startswith(f"{IN_PROCESS}:"):
-            if not (folder := text.removeprefix(f"{IN_PROCESS}:")):
-                raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
-            try:
-                nameable(folder)
-            except ValueError as error:
-                raise ModelSpecError(f"{IN_PROCESS}: {error}") from error
-            return cls(IN_PROCESS, str(Path(os.path.expanduser(folder))))
-        match = _SPELLING.fullmatch(text)
-        if match is None:
+            return cls(IN_PROCESS, _folder(text))
+        if (match := _SPELLING.fullmatch(text)) is None:
             raise ModelSpecError(f"{text!r} is not a model: expected {_FORMS}")
-        name, url = match["name"], match["url"]
-        from langchain.chat_models.base import _BUILTIN_PROVIDERS as providers  # LangChain's only list of providers
-
-        if match["provider"] not in providers:
-            hint = nearest(match["provider"].lower(), providers)
-            raise ModelSpecError(f"{text!r}: unknown provider {match['provider']!r}; {hint}")
-        if not name:
-            raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
-        if holds_key(name):  # specs are written to every record of a run
-            raise ModelSpecError(f"{text!r}: a key stands in place of the model's name; set it in WARDROUND_API_KEY")
-        if _ADDRESS_IN_NAME.search(name):
-            raise ModelSpecError(f"{text!r}: the base URL must start with http:// or https://")
-        if url is not None:
-            _check_url(url)
-        return cls(match["provider"], name, url.rstrip("/") if url else None)
+        provider, name, url = match["provider"], match["name"], match["url"]
+        _check_provider(text, provider)
+        _check_name(text, name)
+        if url is None:
+            return cls(provider, name)
+        _check_url(url)
+        return cls(provider, name, url.rstrip("/"))
 
 
 def check_models(models: Mapping[str, str], blocks: Collection[str] = ()) -> None:
@@ -119,6 +104,33 @@ def _places(role: str, stage: str) -> list[str]:
     """Return the keys of a role at its stage, at the enclosing stage, and so on."""
     parts = stage.split(".")
     return [".".join([*parts[:depth], role]) for depth in range(len(parts), 0, -1)]
+
+
+def _folder(text: str) -> str:
+    """Return the folder that a spec `hf:FOLDER` names."""
+    if not (folder := text.removeprefix(f"{IN_PROCESS}:")):
+        raise ModelSpecError(f"{text!r} names no folder: expected {_FORMS}")
+    try:
+        nameable(folder)
+    except ValueError as error:
+        raise ModelSpecError(f"{IN_PROCESS}: {error}") from error
+    return str(Path(os.path.expanduser(folder)))
+
+
+def _check_provider(text: str, provider: str) -> None:
+    from langchain.chat_models.base import _BUILTIN_PROVIDERS as providers  # LangChain's only list of providers
+
+    if provider not in providers:
+        raise ModelSpecError(f"{text!r}: unknown provider {provider!r}; {nearest(provider.lower(), providers)}")
+
+
+def _check_name(text: str, name: str) -> None:
+    if not name:
+        raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
+    if holds_key(name):  # specs are written to every record of a run
+        raise ModelSpecError(f"{text!r}: a key stands in place of the model's name; set it in WARDROUND_API_KEY")
+    if _ADDRESS_IN_NAME.search(name):
+        raise ModelSpecError(f"{text!r}: the base URL must start with http:// or https://")
 
 
 def _check_url(url: str) -> None:

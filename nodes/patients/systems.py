@@ -47,33 +47,30 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
     Raises:
         NoReplyError: it is not a reply; says what was expected.
     """
-    turns = given.get("dialogue") or []
+    turns, whole = given.get("dialogue") or [], "expected {'dialogue': [*state['dialogue'], wr.Turn(...)]}"
     if not all(isinstance(turn, Turn) for turn in turns):
         raise NoReplyError(f"patient {name!r} returned a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
     if (ended := given.get("dialogue_ended") or "") not in get_args(Ended):
         known = ", ".join(map(repr, get_args(Ended)))
         raise NoReplyError(f"patient {name!r} returned dialogue_ended = {ended!r}; expected one of {known}")
     if not ended and (not turns or turns[-1].speaker == "doctor"):
-        raise NoReplyError(
-            f"patient {name!r} returned no reply; expected {{'dialogue': [*state['dialogue'], wr.Turn(...)]}}"
-        )
+        raise NoReplyError(f"patient {name!r} returned no reply; {whole}")
     if [turn.text for turn in turns[: len(before)]] != [turn.text for turn in before]:
-        raise NoReplyError(
-            f"patient {name!r} returned a dialogue without the earlier turns; expected "
-            "{'dialogue': [*state['dialogue'], wr.Turn(...)]}"
-        )
+        raise NoReplyError(f"patient {name!r} returned a dialogue without the earlier turns; {whole}")
     for turn in turns[len(before) :]:
-        try:  # again: `model_copy` and `model_construct` check nothing
-            read = Turn.model_validate(dict(turn))
-        except ValidationError as error:
-            raise NoReplyError(f"patient {name!r} returned an invalid wr.Turn: {in_a_line(error)}") from error
-        if [*turn.pictures] != read.pictures:
-            raise NoReplyError(f"patient {name!r} put pictures into a copied wr.Turn; expected wr.Turn(...)")
-        if before and turn.speaker == "doctor":
-            raise NoReplyError(
-                f"patient {name!r} spoke for the doctor ({turn.text!r}); expected a turn of its own side"
-            )
-        if not (turn.pictures or has_words(turn.text)):
-            raise NoReplyError(f"patient {name!r} returned a reply without words ({turn.text!r}) and without a picture")
-        if relative := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:
-            raise NoReplyError(f"patient {name!r} handed over {relative[0]!r}; expected the absolute path of a picture")
+        _check_turn(name, turn, opens=not before)
+
+
+def _check_turn(name: str, turn: Turn, *, opens: bool) -> None:
+    try:  # again: `model_copy` and `model_construct` check nothing
+        read = Turn.model_validate(dict(turn))
+    except ValidationError as error:
+        raise NoReplyError(f"patient {name!r} returned an invalid wr.Turn: {in_a_line(error)}") from error
+    if [*turn.pictures] != read.pictures:
+        raise NoReplyError(f"patient {name!r} put pictures into a copied wr.Turn; expected wr.Turn(...)")
+    if turn.speaker == "doctor" and not opens:
+        raise NoReplyError(f"patient {name!r} spoke for the doctor ({turn.text!r}); expected a turn of its own side")
+    if not (turn.pictures or has_words(turn.text)):
+        raise NoReplyError(f"patient {name!r} returned a reply without words ({turn.text!r}) and without a picture")
+    if relative := [picture.file for picture in turn.pictures if not Path(picture.file).is_absolute()]:
+        raise NoReplyError(f"patient {name!r} handed over {relative[0]!r}; expected the absolute path of a picture")
