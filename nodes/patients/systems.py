@@ -48,8 +48,10 @@ def check_reply(name: str, given: Mapping[str, Any], before: Sequence[Turn] = ()
         NoReplyError: it is not a reply; says what was expected.
     """
     turns, whole = given.get("dialogue") or [], "expected {'dialogue': [*state['dialogue'], wr.Turn(...)]}"
-    if not all(isinstance(turn, Turn) for turn in turns):
-        raise NoReplyError(f"patient {name!r} returned a dialogue of {type(turns[-1]).__name__}; expected wr.Turn")
+    if not isinstance(turns, list | tuple):
+        raise NoReplyError(f"patient {name!r} returned {type(turns).__name__} as its dialogue; {whole}")
+    if odd := [type(turn).__name__ for turn in turns if not isinstance(turn, Turn)]:
+        raise NoReplyError(f"patient {name!r} returned a dialogue of {odd[0]}; expected wr.Turn")
     if (ended := given.get("dialogue_ended") or "") not in get_args(Ended):
         known = ", ".join(map(repr, get_args(Ended)))
         raise NoReplyError(f"patient {name!r} returned dialogue_ended = {ended!r}; expected one of {known}")

@@ -274,6 +274,14 @@ def stranger():
         ("return {{}}", r"NoReplyError: patient 'stranger' returned no reply; expected [^(]*\(\.\.\.\)\]\}}$"),
         ("dialogue = []", "NoReplyError: patient 'stranger' returned a dialogue without the earlier turns; expected"),
         (
+            "return {{'dialogue': dialogue[-1]}}",
+            "NoReplyError: patient 'stranger' returned Turn as its dialogue; expected ",
+        ),
+        (
+            "dialogue = [*dialogue, {{'speaker': 'patient', 'text': 'Hm.'}}]",
+            "NoReplyError: patient 'stranger' returned a dialogue of dict; expected wr.Turn$",
+        ),
+        (
             "return {{'dialogue': [*dialogue, wr.Turn(speaker='patient', text=' ...')]}}",
             r"NoReplyError: patient 'stranger' returned a reply without words \(' \.\.\.'\) and without a picture$",
         ),
