@@ -19,6 +19,7 @@ from llm.build import build_model
 from llm.errors import (
     LESS,
     TOO_LONG,
+    AskError,
     BatchFileError,
     ContextLengthError,
     ModelError,
@@ -79,6 +80,24 @@ class Reply:
 
 
 @dataclass
+class _Tried:
+    """The forms left for a question, the strictest first, and why those before them did not pass."""
+
+    left: list[str]
+    doubted: frozenset[str]  # forms that an earlier question found refused in odd words
+    refusals: dict[str, str] = field(default_factory=dict)
+    odd: set[str] = field(default_factory=set)  # refused in odd words for the first time
+    faults: list[str] = field(default_factory=list)  # the server's 500s to this question
+
+    def refused(self, why: str, *, odd: bool = False) -> None:
+        """Go on to the next form."""
+        form = self.left.pop(0)
+        self.refusals[form] = why
+        if odd:
+            self.odd |= {form} - self.doubted
+
+
+@dataclass
 class ChatClient:
     """A chat model with what is known of its server: accepted forms and refused parameters."""
 
@@ -123,22 +142,18 @@ class ChatClient:
             ModelError: no answer within the allowed attempts, or the server refuses every form.
             RefusedError: the server will answer no question at all.
         """
-        refusals: dict[str, str] = {}
-        odd: set[str] = set()
-        doubted = self.forms.doubted(question.name)
-        faults: list[str] = []
         if self.forms.unbound:
             question = question.as_wide()
         forms = self.forms.of(question.name) if question.schema else [PLAIN]  # plain text needs no form
-        forms = [form for form in forms if form in self.own_forms]
-        while forms:
-            form, *lesser = forms
+        tried = _Tried([form for form in forms if form in self.own_forms], self.forms.doubted(question.name))
+        while tried.left:
+            form = tried.left[0]
             without = frozenset(self.forms.left_out)
             pictures = 0 if self.forms.blind else question.pictures  # another question may find out meanwhile
             try:
                 runnable, sent = self._prepare(form, question, without)
                 async for attempt in retrying(patience):
-                    with attempt, self.forms.refusing(form, without, faults, pictures):
+                    with attempt, self.forms.refusing(form, without, tried.faults, pictures):
                         message = await self._send(runnable, sent, settings, patience)
             except ParameterRefusedError:
                 continue
@@ -147,26 +162,24 @@ class ChatClient:
                     self.forms.unbound |= is_held_against_the_form(str(error))
                     question = question.as_wide()
                     continue
-                if is_of_the_prompt(str(error)) and str(error) in refusals.values():
-                    raise self._unanswered(str(error), refusals, patience) from error  # said twice, it will not pass
-                refusals[form], forms = str(error), lesser
-                odd |= {form} - doubted if error.odd else set()
+                if is_of_the_prompt(str(error)) and str(error) in tried.refusals.values():
+                    raise self._unanswered(str(error), tried.refusals, patience) from error  # twice: it will not pass
+                tried.refused(str(error), odd=error.odd)
                 continue
             except (RefusedError, ContextLengthError):
                 raise
             except Exception as error:
-                if why := self._refuses_all(error, refusals):
+                if why := self._refuses_all(error, tried.refusals):
                     raise self._refused(why, error) from error
-                raise self._unanswered(brief(error), refusals, patience) from error
+                raise self._unanswered(brief(error), tried.refusals, patience) from error
             if is_blank(form, message, question.schema):
-                refusals[form], forms = "an empty object", lesser
-                odd |= {form} - doubted
+                tried.refused("an empty object", odd=True)
                 continue
             # If the prompt spells out the schema, an answer that fits does not prove that the form was obeyed.
             if question.schema and not question.told and self.forms.is_ignored(form, message, question.schema):
-                refusals[form], forms = "ignored", lesser
+                tried.refused("ignored")
                 continue
-            self.forms.remember(form, question.name, refusals, odd)
+            self.forms.remember(form, question.name, tried.refusals, tried.odd)
             cut = is_cut_off(message)
             return Reply(
                 text_of(message),
@@ -227,12 +240,8 @@ class ChatClient:
                     patience.used(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
                 why_failed = f"HTTP {status}" if (status := status_of(error)) else type(error).__name__
                 tell("request_failed", server=self.spec.server, request=patience.sent, reason=why_failed)
-                if why := failed_requests.refusal(error):
-                    raise self._refused(why, error) from error
-                if failed_requests.is_over_rate(error):
-                    raise RateError(f"{self.spec.name}: {LESS} ({brief(error)})") from error
-                if failed_requests.is_too_long(error):
-                    raise ContextLengthError(f"{self.spec.name}: {TOO_LONG} ({brief(error)})") from error
+                if never := self._never_passes(error):
+                    raise never from error
                 if await self._is_away(error, throttle, sent, settings.max_outage):
                     raise ServerAwayError(brief(error)) from error
                 # A proxy that refuses for itself (502, 503) says nothing of the server behind it.
@@ -244,6 +253,16 @@ class ChatClient:
             throttle.succeeded()
         self._has_answered = True
         return message
+
+    def _never_passes(self, error: Exception) -> AskError | None:
+        """Return what an error says of a request that need not be sent again; None if it may pass."""
+        if why := failed_requests.refusal(error):
+            return self._refused(why, error)
+        if failed_requests.is_over_rate(error):
+            return RateError(f"{self.spec.name}: {LESS} ({brief(error)})")
+        if failed_requests.is_too_long(error):
+            return ContextLengthError(f"{self.spec.name}: {TOO_LONG} ({brief(error)})")
+        return None
 
     async def _is_away(self, error: Exception, throttle: Throttle, sent: float, longest: float) -> bool:
         """Whether the request failed because the server is away, and waiting for it is allowed."""
