@@ -1,8 +1,8 @@
 """Claim recall of imaging reports: how much of the reference the generated report states (MedChain, after DocLens)."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
-from functools import cache, lru_cache
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Self
 
@@ -114,60 +114,70 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     use an LLM judge for numbers to publish.
     """
     claims = [as_in(claim, report) for claim in claims]
-    report = without_other_relatives(report, "\n".join(claims))
-    lines = statements(report)
-    verbatim, read = {normalise(sentence) for sentence in lines}, [_read(sentence) for sentence in lines]
-    windows = [
-        *((line, Window(own)) for line, own in zip(lines, read, strict=True)),
-        *(
-            (f"{line} {later}", Window([*one, *two]))
-            for (line, later), (one, two) in zip(pairwise(lines), pairwise(read), strict=True)
-            if _CONTINUES.match(later)
-        ),
-    ]
-    whole = Window(mention for sentence in read for mention in sentence)
+    read = _Report(without_other_relatives(report, "\n".join(claims)))
+    return [read.has(claim) or read.states(claim) for claim in claims]
 
-    @cache  # only if a claim is not stated outright
-    def everything_said() -> tuple[list[Clause], Set[str], Window]:
-        """Return the report's clauses, with all their numbers and words."""
-        clauses = clauses_of(report)
-        numbers = {number for clause in clauses for number in clause.numbers}
-        return clauses, numbers, Window(each for clause in clauses for each in clause.mentions)
 
-    def has(claim: str) -> bool:
+class _Report:
+    """A report as read once, in which claims are looked up."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        lines = statements(text)
+        read = [_read(line) for line in lines]
+        self._verbatim = {normalise(line) for line in lines}
+        self._windows = [
+            *((line, Window(own)) for line, own in zip(lines, read, strict=True)),
+            *(
+                (f"{line} {later}", Window([*one, *two]))
+                for (line, later), (one, two) in zip(pairwise(lines), pairwise(read), strict=True)
+                if _CONTINUES.match(later)
+            ),
+        ]
+        self._whole = Window(mention for line in read for mention in line)
+
+    @cached_property  # only if a claim is not stated outright
+    def _clauses(self) -> list[Clause]:
+        return clauses_of(self._text)
+
+    @cached_property
+    def _words(self) -> Window:
+        return Window(each for clause in self._clauses for each in clause.mentions)
+
+    def has(self, claim: str) -> bool:
+        """Whether the claim stands in the report verbatim."""
         own = {normalise(part) for part in statements(claim)}
-        return bool(own) and own <= verbatim
+        return bool(own) and own <= self._verbatim
 
-    def says(claim: str) -> bool:
+    def states(self, claim: str) -> bool:
+        """Whether the claim is stated or meant, as a whole or by its parts, and nothing else in its place."""
+        if is_of_other_relatives(claim, self._text) or told_otherwise(claim, self._text):
+            return False
+        return self._says(claim) or self._says_each(claim) or self._means(claim)
+
+    def _says(self, claim: str) -> bool:
         read, (subject, *_) = _read(claim), _CLAUSE.split(claim)
-        of_it = [window for line, window in windows if not names_another_organ(subject, line)]
-        return any(_states(window, read, whole) for window in of_it) and not contradicted(claim)
+        of_it = [window for line, window in self._windows if not names_another_organ(subject, line)]
+        return any(_states(window, read, self._whole) for window in of_it) and not self._contradicts(claim)
 
-    def contradicted(claim: str) -> bool:
+    def _contradicts(self, claim: str) -> bool:
         read = _read(claim)
-        return any(_contradicts(window, read) for _, window in windows)
+        return any(_contradicts(window, read) for _, window in self._windows)
 
-    def says_each(claim: str) -> bool:
+    def _says_each(self, claim: str) -> bool:
         """Whether each part is stated, and none with its place, which may stand in another part, is contradicted."""
         parts = [part for part in _CLAUSE.split(claim) if _read(part)]
-        return len(parts) > 1 and all(map(says, parts)) and not any(map(contradicted, _COMMA.split(claim)))
+        return len(parts) > 1 and all(map(self._says, parts)) and not any(map(self._contradicts, _COMMA.split(claim)))
 
-    def means(claim: str) -> bool:
+    def _means(self, claim: str) -> bool:
         """Whether each clause is stated or meant, with all numbers of the claim, and of none the opposite."""
-        own = [clause for clause in clauses_of(claim) if clause.mentions]
-        others, numbers, everything = everything_said()
+        own, others = [clause for clause in clauses_of(claim) if clause.mentions], self._clauses
+        numbers = {number for clause in others for number in clause.numbers}
         if not own or any(clause.numbers - numbers or has_opposite(clause, others) for clause in own):
             return False
-        if any(is_opposite(each, everything) for clause in own for each in clause.mentions if not each.exact):
+        if any(is_opposite(each, self._words) for clause in own for each in clause.mentions if not each.exact):
             return False
-        return all((len(own) > 1 and says(clause.text)) or _is_surely_meant(clause, others) for clause in own)
-
-    def is_stated(claim: str) -> bool:
-        if is_of_other_relatives(claim, report):
-            return False
-        return not told_otherwise(claim, report) and (says(claim) or says_each(claim) or means(claim))
-
-    return [has(claim) or is_stated(claim) for claim in claims]
+        return all((len(own) > 1 and self._says(clause.text)) or _is_surely_meant(clause, others) for clause in own)
 
 
 def _is_surely_meant(clause: Clause, others: Sequence[Clause]) -> bool:
