@@ -104,17 +104,7 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
         record.error("question", "is not English; expected a question of MedQA-USMLE")
     if not record.sound:
         return None
-    before = paragraph(*texts(value.get("context")))  # MediQ keeps the narrative apart from the question
-    record_text = _LINE_OF_RESULTS.sub(". ", f"{before} {value['question']}".strip())
-    narrative = sentences(" ".join(record_text.split()))
-    asked = ""
-    if narrative and _PATTERNS["closes_question"].search(narrative[-1]):
-        rest, asked = cut_question(narrative.pop())
-        narrative += [rest] if rest else []
-    if not narrative:  # a question alone
-        narrative, asked = [asked], ""
-    if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
-        asked = f"{narrative.pop()} {asked}"
+    told, asked = _told_and_asked(value)
     answer = phrase(value["answer"])
     stated = letter(value.get("answer_idx") or "")
     right = letter_of(answer, options, stated)
@@ -123,7 +113,21 @@ def _study(record: Record, value: Mapping[str, Any]) -> CaseStudy | None:
     elif stated in options and stated != right:
         record.warn("answer_idx", f"is {stated}, but the answer {answer!r} is option {right}; the answer is used")
     kept, unread = options if right else {}, bool(choices and not options)
-    return CaseStudy(record, " ".join(narrative), asked, options.get(right, answer), kept, right, unread)
+    return CaseStudy(record, told, asked, options.get(right, answer), kept, right, unread)
+
+
+def _told_and_asked(value: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the narrative and the closing question of a record; MediQ keeps the narrative apart, as `context`."""
+    text = f"{paragraph(*texts(value.get('context')))} {value['question']}".strip()
+    narrative, asked = sentences(" ".join(_LINE_OF_RESULTS.sub(". ", text).split())), ""
+    if narrative and _PATTERNS["closes_question"].search(narrative[-1]):
+        rest, asked = cut_question(narrative.pop())
+        narrative += [rest] if rest else []
+    if not narrative:  # a question alone
+        narrative, asked = [asked], ""
+    if asked and "?" not in asked and len(narrative) > 1 and narrative[-1].endswith("?"):  # "What is it? Choose one."
+        asked = f"{narrative.pop()} {asked}"
+    return " ".join(narrative), asked
 
 
 def _case_fields(study: CaseStudy) -> dict[str, Any]:

@@ -181,12 +181,7 @@ class Source:
             return
         held = value if is_record is None else _holder(value, is_record)
         for key in repeated:
-            if isinstance(held, Mapping) and key in held:
-                self.error(f"the key {key!r} occurs twice here, and only one can be read; keys must be unique", name)
-            elif self.unique_keys:
-                self.error("occurs twice in one object, of which only one can be read; keys must be unique", name, key)
-            else:
-                self.warn(f"the key {key!r} occurs twice in one object; the last one is used", name)
+            self._report_repeated(key, held, name)
         if isinstance(held, list):
             yield from ((f"entry {place}", "", entry) for place, entry in _entries(held, is_record))
         elif isinstance(held, Mapping) and is_record and _holds(held, is_record) and not is_record(held):
@@ -197,6 +192,14 @@ class Source:
                     self.warn(f"is {describe(entry)}, not a record; left out", name, key)
         else:
             yield "", "", held
+
+    def _report_repeated(self, key: str, held: object, name: str) -> None:
+        if isinstance(held, Mapping) and key in held:
+            self.error(f"the key {key!r} occurs twice here, and only one can be read; keys must be unique", name)
+        elif self.unique_keys:
+            self.error("occurs twice in one object, of which only one can be read; keys must be unique", name, key)
+        else:
+            self.warn(f"the key {key!r} occurs twice in one object; the last one is used", name)
 
 
 @dataclass

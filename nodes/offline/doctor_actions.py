@@ -59,9 +59,7 @@ def names_nothing(words: str, language: Language) -> bool:
 def kind_label(words: str, language: Language) -> str:
     """Return which of ``KINDS`` the words are; a ``remark`` asks nothing.
 
-    The classifier predicts a table of wordings. Since inquiries have many tables, and open questions three, their
-    probabilities are added before they are compared; open questions have to be likelier than any other table. A
-    farewell counts only as the last sentence, or if it is surely one and asks nothing, because a wrong end does more
+    A farewell counts only as the last sentence, or if it is surely one and asks nothing, because a wrong end does more
     harm than a missed one.
     """
     words = without_told_back(words)
@@ -69,14 +67,39 @@ def kind_label(words: str, language: Language) -> str:
         return label  # "I would like to take some blood, is that okay?"
     if _asks_nothing(words):
         return "remark"
+    label, share = _likeliest(words, language)
+    label = _by_its_words(label, words, language)
+    parts = sentences(words)
+    is_farewell = label == "conclusion" and not ASKS.search(words) and share >= _MIN_FAREWELL
+    is_of_last = label == "conclusion" and not is_farewell
+    if len(parts) > 1 and (is_of_last or (label in _ASKING and _asks_nowhere(parts, language))):
+        return kind_label(parts[-1], language)
+    if label == "advice" or not heard_tests(words):
+        return label
+    if label == "demand":
+        return "demand" if is_for_the_patient_to_do(words) else "advice"
+    return "advice" if label == "conclusion" or is_order(words) else label  # a question may name a test
+
+
+def _likeliest(words: str, language: Language) -> tuple[str, float]:
+    """Return the likeliest kind, and the probability of its table of wordings, which the classifier predicts.
+
+    Since inquiries have many tables, and open questions three, their probabilities are added before they are compared;
+    open questions have to be likelier than any other table.
+    """
     tables, scores = logits("kind", words, language)
-    label = kind_named(tables[int(np.argmax(scores))])
-    if label == "other_topic" and top_probability(scores) < _MIN_OTHER_TOPIC:
+    label, share = kind_named(tables[int(np.argmax(scores))]), top_probability(scores)
+    if label == "other_topic" and share < _MIN_OTHER_TOPIC:
         label = "inquiry"  # "Still on the fags?"
     if label in _ASKING:
         asked, open_asked = (_kind_weight(kind, tables, scores) for kind in _ASKING)
         best = round(float(np.exp(scores.max())), DECIMALS)
         label = "ambiguous" if open_asked >= max(best, asked / _MIN_ODDS) else "inquiry"
+    return label, share
+
+
+def _by_its_words(label: str, words: str, language: Language) -> str:
+    """Return the kind again where the words have a phrase, or a subject, that tells it better than the classifier."""
     is_open = kind_named(subject_of(words, language)) == "ambiguous"
     is_of_before = _PATTERNS["before_this"].search(words) and is_likely_of_history(words, language)
     if label == "ambiguous" and is_of_before and is_asking(words, language):
@@ -90,18 +113,7 @@ def kind_label(words: str, language: Language) -> str:
     is_no_request = ASKS.search(words) and not _PATTERNS["requests"].search(words)
     if (label == "demand" and is_no_request) or (label not in _ASKING and _PATTERNS["asks_to_tell"].search(words)):
         label = "inquiry"  # "And lying on your back?"
-    if label == "vague_advice" and _PATTERNS["supposes"].search(words):
-        label = "remark"
-    parts = sentences(words)
-    is_farewell = label == "conclusion" and not ASKS.search(words) and top_probability(scores) >= _MIN_FAREWELL
-    is_of_last = label == "conclusion" and not is_farewell
-    if len(parts) > 1 and (is_of_last or (label in _ASKING and _asks_nowhere(parts, language))):
-        return kind_label(parts[-1], language)
-    if label == "advice" or not heard_tests(words):
-        return label
-    if label == "demand":
-        return "demand" if is_for_the_patient_to_do(words) else "advice"
-    return "advice" if label == "conclusion" or is_order(words) else label  # a question may name a test
+    return "remark" if label == "vague_advice" and _PATTERNS["supposes"].search(words) else label
 
 
 @lru_cache(maxsize=4096)
