@@ -37,8 +37,9 @@ _WAIT_IN_WORDS = re.compile(
 )
 _NO_KEY, _NO_MODEL, _UNPAID = "the API key is not accepted", "it does not have this model", "payment is required"
 NO_API = "nothing is served at this address; base URLs mostly end with /v1"
-# What a server says, with which statuses, if it answers no question until someone intervenes; and why.
-_REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
+# What a server says, with which statuses (None: what went wrong before any), if it answers no question until someone
+# intervenes; and why.
+_REFUSALS: tuple[tuple[tuple[int | None, ...], str, str], ...] = (
     ((400,), "no_key", _NO_KEY),  # Gemini, and LiteLLM in front of it
     ((400, 429), "no_credit", _UNPAID),
     ((400, 404), "no_chat", "it does not serve this model for chats; name another"),
@@ -46,6 +47,9 @@ _REFUSALS: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((400, 404, 410), "no_model_here", _NO_MODEL),
     ((500,), "no_api", NO_API),
     ((400, 500), "no_memory", "it has too little memory for this model"),
+    ((None,), "no_tls", "its address begins with https://, and it answers without encryption; try http://"),
+    ((None,), "no_issuer", "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"),
+    ((None,), "no_certificate", "its certificate is not valid"),
 )
 
 
@@ -94,8 +98,9 @@ def kinds_of(error: BaseException | None) -> str:
 
 def refusal(error: BaseException) -> str | None:
     """Return why the server will answer no question until someone intervenes; None if the error does not say so."""
-    status, text = status_of(error), words_of(error)
-    if status == 407 or (type(first := root_cause(error)).__name__ == "ProxyError" and str(first).startswith("407")):
+    status, first = status_of(error), root_cause(error)
+    text = str(first) if status is None else words_of(error)
+    if status == 407 or (type(first).__name__ == "ProxyError" and str(first).startswith("407")):
         return "the proxy (HTTPS_PROXY or HTTP_PROXY) wants another name and password"
     if status in (401, 402, 403) and not _SAYS["of_the_prompt"].search(text):
         return {401: _NO_KEY, 402: _UNPAID, 403: "access is denied"}[status]
@@ -103,22 +108,9 @@ def refusal(error: BaseException) -> str | None:
         return NO_API
     if why := next((why for statuses, said, why in _REFUSALS if status in statuses and _SAYS[said].search(text)), None):
         return why
-    if status is None:
-        return _unencrypted(str(root_cause(error)))
-    if 300 <= status < 400:
+    if 300 <= (status or 0) < 400:
         return "it has another address"
     return _used_up(error) if status == _TOO_MANY else None
-
-
-def _unencrypted(cause: str) -> str | None:
-    """Return why no encrypted connection came about, by what first went wrong."""
-    if "SSL" in cause and _SAYS["no_tls"].search(cause):
-        return "its address begins with https://, and it answers without encryption; try http://"
-    if "CERTIFICATE_VERIFY_FAILED" not in cause:
-        return None
-    if not _SAYS["no_authority"].search(cause):
-        return "its certificate is not valid"
-    return "its certificate is not trusted; SSL_CERT_FILE may name a file with that of its authority"
 
 
 def _used_up(error: BaseException) -> str | None:

@@ -57,9 +57,8 @@ class ModelSpec:
             return cls(IN_PROCESS, _folder(text))
         if (match := _SPELLING.fullmatch(text)) is None:
             raise ModelSpecError(f"{text!r} is not a model: expected {_FORMS}")
-        provider, name, url = match["provider"], match["name"], match["url"]
-        _check_provider(text, provider)
-        _check_name(text, name)
+        provider, name, url = match.groups()
+        _check_names(text, provider, name)
         if url is None:
             return cls(provider, name)
         _check_url(url)
@@ -117,14 +116,11 @@ def _folder(text: str) -> str:
     return str(Path(os.path.expanduser(folder)))
 
 
-def _check_provider(text: str, provider: str) -> None:
+def _check_names(text: str, provider: str, name: str) -> None:
     from langchain.chat_models.base import _BUILTIN_PROVIDERS as providers  # LangChain's only list of providers
 
     if provider not in providers:
         raise ModelSpecError(f"{text!r}: unknown provider {provider!r}; {nearest(provider.lower(), providers)}")
-
-
-def _check_name(text: str, name: str) -> None:
     if not name:
         raise ModelSpecError(f"{text!r} names no model: expected {_FORMS}")
     if holds_key(name):  # specs are written to every record of a run
