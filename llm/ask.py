@@ -83,15 +83,7 @@ async def ask(
         GivenError: the node that asks has not declared the role, or asks it in a thread that does not know the case.
         InputError: the settings are none, such as a dict.
     """
-    if not isinstance(settings, ModelSettings):
-        found = type(settings).__name__
-        raise InputError(f"role {role.name!r}: settings: expected wr.ModelSettings or a graph's context, found {found}")
-    # It would be paid even in a rehearsal, and limits and a resumed run would not know of it.
-    if is_lost(settings.trace_file):
-        remedy = "await it, or start the thread with asyncio.to_thread"
-        raise GivenError(f"the role {role.name!r} is asked in a thread of its own; {remedy}")
-    if (check := may_ask.get()) is not None:
-        check(role)
+    _check_may_ask(role, settings)
     spec = model_of(role.name, role.stage, settings.models, seat)
     asked = Asked(role, settings, settings.prompt_language(language), spec, pictures)
     entry = _Entry(settings, asked.new_call(place))
@@ -116,9 +108,7 @@ async def ask(
                 most = RETRIED_AT * asked.size(view)
                 if fitted(view, asked.size, most)[1]:
                     continue
-            error.call, error.stage = entry.call.id, role.stage
-            error.add_note(f"at {entry.call.id}, model {spec}")
-            entry.finish(error=whole_text(f"{error.reason}: {error}"))
+            entry.fail(error)
             if isinstance(error, LimitError):
                 await others_answered()
             raise
@@ -134,6 +124,18 @@ async def ask(
         if by_model:
             await keep_in_cache(answer, entry.call, settings, entry.usage)  # after it has been recorded
         return answer
+
+
+def _check_may_ask(role: Role[Any], settings: ModelSettings) -> None:
+    if not isinstance(settings, ModelSettings):
+        found = type(settings).__name__
+        raise InputError(f"role {role.name!r}: settings: expected wr.ModelSettings or a graph's context, found {found}")
+    # It would be paid even in a rehearsal, and limits and a resumed run would not know of it.
+    if is_lost(settings.trace_file):
+        remedy = "await it, or start the thread with asyncio.to_thread"
+        raise GivenError(f"the role {role.name!r} is asked in a thread of its own; {remedy}")
+    if (check := may_ask.get()) is not None:
+        check(role)
 
 
 @dataclass
@@ -160,6 +162,12 @@ class _Entry:
         note(finished)
         told = {"stage", "role", "model", "seconds", "attempts", "input_tokens", "output_tokens", "cost", "cached"}
         tell("call_ended", call=finished.id, failed=finished.error is not None, **finished.model_dump(include=told))
+
+    def fail(self, error: AskError) -> None:
+        """Note at an error which call it ends, and finish the entry with it."""
+        error.call, error.stage = self.call.id, self.call.stage
+        error.add_note(f"at {self.call.id}, model {self.call.model}")
+        self.finish(error=whole_text(f"{error.reason}: {error}"))
 
 
 async def _answered(
