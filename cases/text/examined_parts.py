@@ -40,16 +40,12 @@ def examined_parts(folded: str, others: Sequence[tuple[int, int, bool]]) -> list
             if not all(by_hand for *_, by_hand in named) or (not named and _instrument().search(clause)):
                 pending, examines, by_machine = [], False, True
                 continue
-            verbs = [*_verb().finditer(folded, start, end)]
-            if not verbs and (examines or not clause.isascii()):
-                verbs = [match for match in [_further().match(folded, start, end)] if match]
             parts = _parts(folded, start, end, [(first, last) for first, last, _ in named])
-            if (verb := _alone().fullmatch(folded, start, end)) and not parts:  # "Is your belly sore? Let me feel."
+            if not parts and (verb := _alone().fullmatch(folded, start, end)):  # "Is your belly sore? Let me feel."
                 mentioned = _parts(folded, max(0, start - _BEFORE), start, [(first, last) for first, last, _ in others])
                 verbs, parts = [verb], [(start, end, *part[2:]) for part in mentioned[-1:]]
-            if verbs and verbs[0].re is _further() and not clause.isascii():
-                near = [part for part in parts if 0 <= part[0] - verbs[0].end() <= _NEAR]
-                verbs = verbs if near else []  # 敲键盘的时候手腕疼吗
+            else:
+                verbs = _verbs(folded, start, end, parts, goes_on=examines)
             if verbs and not (by_machine and _PATTERNS["purpose"].match(clause)):
                 found += pending + _objects_of(folded, parts, verbs)
                 pending, examines, by_machine = [], True, False
@@ -82,6 +78,16 @@ def _clauses(folded: str, start: int, end: int) -> Iterator[Span]:
         yield start, cut.start()
         start = cut.end()
     yield start, end
+
+
+def _verbs(folded: str, start: int, end: int, parts: Sequence[Part], *, goes_on: bool) -> list[re.Match[str]]:
+    """Return a clause's verbs for examining; a bare one only if an examination goes on, or a Chinese part is near."""
+    is_chinese = not folded[start:end].isascii()
+    verbs = [*_verb().finditer(folded, start, end)]
+    if verbs or not (goes_on or is_chinese) or not (further := _further().match(folded, start, end)):
+        return verbs
+    is_near = any(0 <= part[0] - further.end() <= _NEAR for part in parts)
+    return [further] if is_near or not is_chinese else []  # 敲键盘的时候手腕疼吗
 
 
 def _parts(folded: str, start: int, end: int, tests: Sequence[Span]) -> list[Part]:

@@ -169,16 +169,16 @@ def _listed(items: str, voice: Voice) -> str:
             clauses.append(part if PATTERNS["clause"].match(part) else f"The {lowered(part)}")  # "The lesion has grown"
         elif not re.match(r"denies|absence|without", part, re.IGNORECASE):
             symptoms.append(PATTERNS["one_of_many"].sub(r"a \1", lowered(part)))
-    if symptoms:
-        *others, last = symptoms
-        has_had = "I have also had" if voice.itself else f"There {_have_or_has(symptoms[0])} also been"
-        symptoms = [f"{has_had} {', '.join(others)} and {last}" if others else f"{has_had} {last}"]
-    return ". ".join(part[:1].upper() + part[1:] for part in [*symptoms, *acts, *clauses, *absent])
+    present = [_also_had(symptoms, voice)] if symptoms else []
+    return ". ".join(part[:1].upper() + part[1:] for part in [*present, *acts, *clauses, *absent])
 
 
-def _have_or_has(symptom: str) -> str:
-    """Agree with the first of a list of symptoms: "bluish macules on the skin" are several."""
-    return "have" if PATTERNS["several"].match(in_lay_words(symptom, "en")) else "has"
+def _also_had(symptoms: list[str], voice: Voice) -> str:
+    """Tell symptoms in one sentence, which agrees with the first: "bluish macules on the skin" are several."""
+    *others, last = symptoms
+    have_or_has = "have" if PATTERNS["several"].match(in_lay_words(symptoms[0], "en")) else "has"
+    has_had = "I have also had" if voice.itself else f"There {have_or_has} also been"
+    return f"{has_had} {', '.join(others)} and {last}" if others else f"{has_had} {last}"
 
 
 def _are_or_is(kin: re.Match[str]) -> str:
@@ -238,14 +238,7 @@ def _completed(text: str, section: str) -> str:
         text = PATTERNS["trade"].sub(_with_subject, text)
     if state := PATTERNS["state_first"].match(text):
         return f"@I is {lowered(state[1])} and {text[state.end() :]}"
-    if (
-        not text
-        or "@I" in text
-        or text.startswith("@my")
-        or len(text.split()) > _LONGEST_FRAGMENT
-        or PATTERNS["finite"].search(text)
-        or re.match(r"(?:no|not|yes|there)\b", text, re.IGNORECASE)
-    ):
+    if _is_whole(text):
         return text
     if PATTERNS["states"].match(text):
         return f"@I is {lowered(text)}"
@@ -266,6 +259,18 @@ def _completed(text: str, section: str) -> str:
     if several or section not in SPEECH["fragment"]:
         return text
     return str(SPEECH["fragment"][section].format(fragment).replace("allergic to to ", "allergic to "))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is empty, a sentence, or too long to be a fragment."""
+    return (
+        not text
+        or "@I" in text
+        or text.startswith("@my")
+        or len(text.split()) > _LONGEST_FRAGMENT
+        or PATTERNS["finite"].search(text) is not None
+        or re.match(r"(?:no|not|yes|there)\b", text, re.IGNORECASE) is not None
+    )
 
 
 def _in_chinese(text: str, section: str, voice: Voice) -> str:

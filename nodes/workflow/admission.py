@@ -72,16 +72,10 @@ async def admit(
             "grow = 'in_order' needs `position`, the number of the case in its order, which a run sets; set it too, or "
             "grow = 'as_finished'"
         )
-    case = await case_given(state, context.case_source)
-    if not case.folder:
-        case = case.model_copy(update={"folder": state.get("picture_folder", "")})
-    kin = kin_of(case) if context.retrieval else None  # from the unchanged case: its texts may be rewritten below
-    recorded = case.patient
-    if case.examinations.images and context.send_pictures:
-        case = await asyncio.to_thread(with_sound_pictures, case)
-    case = in_played_sex(case, context)
-    if not context.personalized:
-        case = impersonal(case)
+    given = await case_given(state, context.case_source)
+    if not given.folder:
+        given = given.model_copy(update={"folder": state.get("picture_folder", "")})
+    case = await _as_told(given, context)
     record = case.patient
     histories = {} if context.interactive or consultation else record.model_dump(include=HISTORIES)
     update: dict[str, Any] = {
@@ -99,12 +93,12 @@ async def admit(
         ),
         "backtracks": 0,
     }
-    if consultation and context.personalized and record == recorded and (opening := filled_in(case, context)):
+    if consultation and context.personalized and record == given.patient and (opening := filled_in(case, context)):
         update["dialogue"] = opening
     if strategy:
         update["built_for"] = strategy
-    if kin is not None:
-        update["kin"] = kin
+    if context.retrieval:
+        update["kin"] = kin_of(given)  # of the case as recorded: it may be told in other words
     if context.results_in_dialogue:
         update["told_results"] = _results_in_words(case, context)
     if context.patient_profession == "drawn":
@@ -114,6 +108,14 @@ async def admit(
     if not context.sequential and not consultation:
         update["reference"] = reference_of(case, context)
     return update
+
+
+async def _as_told(case: Case, context: Context) -> Case:
+    """Return the case with pictures that can be sent, in the sex that is played, and impersonal if so set."""
+    if case.examinations.images and context.send_pictures:
+        case = await asyncio.to_thread(with_sound_pictures, case)
+    case = in_played_sex(case, context)
+    return case if context.personalized else impersonal(case)
 
 
 def _results_in_words(case: Case, context: Context) -> dict[str, str]:
