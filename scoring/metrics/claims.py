@@ -115,7 +115,7 @@ def entailed(claims: Iterable[str], report: str) -> list[bool]:
     """
     claims = [as_in(claim, report) for claim in claims]
     read = _Report(without_other_relatives(report, "\n".join(claims)))
-    return [read.has(claim) or read.states(claim) for claim in claims]
+    return [read.has(claim) or read.implies(claim) for claim in claims]
 
 
 class _Report:
@@ -149,7 +149,7 @@ class _Report:
         own = {normalise(part) for part in statements(claim)}
         return bool(own) and own <= self._verbatim
 
-    def states(self, claim: str) -> bool:
+    def implies(self, claim: str) -> bool:
         """Whether the claim is stated or meant, as a whole or by its parts, and nothing else in its place."""
         if is_of_other_relatives(claim, self._text) or told_otherwise(claim, self._text):
             return False
@@ -158,16 +158,16 @@ class _Report:
     def _says(self, claim: str) -> bool:
         read, (subject, *_) = _read(claim), _CLAUSE.split(claim)
         of_it = [window for line, window in self._windows if not names_another_organ(subject, line)]
-        return any(_states(window, read, self._whole) for window in of_it) and not self._contradicts(claim)
+        return any(_states(window, read, self._whole) for window in of_it) and not self._is_denied(claim)
 
-    def _contradicts(self, claim: str) -> bool:
+    def _is_denied(self, claim: str) -> bool:
         read = _read(claim)
-        return any(_contradicts(window, read) for _, window in self._windows)
+        return any(_denies(window, read) for _, window in self._windows)
 
     def _says_each(self, claim: str) -> bool:
         """Whether each part is stated, and none with its place, which may stand in another part, is contradicted."""
         parts = [part for part in _CLAUSE.split(claim) if _read(part)]
-        return len(parts) > 1 and all(map(self._says, parts)) and not any(map(self._contradicts, _COMMA.split(claim)))
+        return len(parts) > 1 and all(map(self._says, parts)) and not any(map(self._is_denied, _COMMA.split(claim)))
 
     def _means(self, claim: str) -> bool:
         """Whether each clause is stated or meant, with all numbers of the claim, and of none the opposite."""
@@ -231,7 +231,7 @@ def _states(window: Window, claim: list[Mention], whole: Window) -> bool:
     return bool(claim) and enough
 
 
-def _contradicts(window: Window, claim: list[Mention]) -> bool:
+def _denies(window: Window, claim: list[Mention]) -> bool:
     """Whether a window states the opposite of the claim's only finding, about everything else in the claim."""
     findings = known_terms().findings
     found = [mention for mention in claim if mention.word in findings]
