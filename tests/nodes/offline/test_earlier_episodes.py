@@ -42,7 +42,7 @@ def test_what_happened_to_others_or_years_ago_is_no_earlier_episode(language: La
     near = {
         "en": "Another child of his group has had similar spots. He was in a car accident five years ago. "
         "His mother had a history of recurrent ulcers.",
-        "zh": "同班一个孩子也起过类似的疹子。五年前出过车祸，之后复查没有复发。父亲有反复发作的胃病史。",
+        "zh": "反复发热五天。同班一个孩子也起过类似的疹子。五年前出过车祸，之后复查没有复发。父亲有反复发作的胃病史。",
     }[language]
     patient = PatientRecord(chief_complaint="x", present_illness=f"{_STORY[language]} {near}")
     told = answer_from_record(question, patient, [], language)
