@@ -144,6 +144,10 @@ class _Report:
     def _words(self) -> Window:
         return Window(each for clause in self._clauses for each in clause.mentions)
 
+    @cached_property
+    def _numbers(self) -> set[str]:
+        return {number for clause in self._clauses for number in clause.numbers}
+
     def has(self, claim: str) -> bool:
         """Whether the claim stands in the report verbatim."""
         own = {normalise(part) for part in statements(claim)}
@@ -172,8 +176,7 @@ class _Report:
     def _means(self, claim: str) -> bool:
         """Whether each clause is stated or meant, with all numbers of the claim, and of none the opposite."""
         own, others = [clause for clause in clauses_of(claim) if clause.mentions], self._clauses
-        numbers = {number for clause in others for number in clause.numbers}
-        if not own or any(clause.numbers - numbers or has_opposite(clause, others) for clause in own):
+        if not own or any(clause.numbers - self._numbers or has_opposite(clause, others) for clause in own):
             return False
         if any(is_opposite(each, self._words) for clause in own for each in clause.mentions if not each.exact):
             return False

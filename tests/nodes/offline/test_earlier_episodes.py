@@ -5,6 +5,7 @@ import pytest
 from cases import load_cases
 from cases.case import PatientRecord
 from cases.vocabulary import Language
+from nodes.offline.earlier_episodes import asks_of_earlier_episodes, tells_of_earlier_episodes
 from nodes.offline.record_answers import answer_from_record
 from prompts import load_words
 
@@ -47,6 +48,48 @@ def test_what_happened_to_others_or_years_ago_is_no_earlier_episode(language: La
     patient = PatientRecord(chief_complaint="x", present_illness=f"{_STORY[language]} {near}")
     told = answer_from_record(question, patient, [], language)
     assert told == load_words("consultation/words", language)["patient"]["untold"]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "asks"),
+    [
+        ("en", "Has it relapsed?", True),
+        ("en", "Any recurrences?", True),
+        ("en", "Could I take anything to prevent a recurrence?", False),
+        ("en", "Since the relapse, how have you slept?", False),
+        ("en", "Was it triggered by stress, like your earlier attacks?", False),
+        ("zh", "上次发病是什么时候？", True),
+        ("zh", "这是第几次了？", True),
+        ("zh", "上次发现血压高是什么时候？", False),
+        ("zh", "上次发烧多少度？", False),
+        ("zh", "您怀孕第几次了？", False),
+    ],
+)
+def test_a_question_for_an_earlier_episode_is_told_from_its_neighbours(
+    language: Language, question: str, asks: bool
+) -> None:
+    assert asks_of_earlier_episodes(question, language) is asks
+
+
+@pytest.mark.parametrize("sentence", ["多年来每年冬天复发。", "反复咳嗽十余年。", "每年犯两三回。", "半年前再发胸痛。"])
+def test_what_comes_again_and_again_came_before(sentence: str) -> None:
+    assert tells_of_earlier_episodes(sentence, "zh")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "每年打流感疫苗一次。",
+        "有两次输血史。",
+        "情绪反复无常。",
+        "现已不再发烧。",
+        "反复低热数天。",
+        "反复高热半个月。",
+        "症状反复，与天气有关。",
+    ],
+)
+def test_what_is_done_every_year_or_came_for_days_is_no_earlier_episode(sentence: str) -> None:
+    assert not tells_of_earlier_episodes(sentence, "zh")
 
 
 def test_most_patients_without_an_earlier_episode_tell_of_none() -> None:
