@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from cases.text.sentences import sentences
 from cases.text.words import rules_of
 from cases.vocabulary import Language
-from nodes.offline.meaning import ASKS, is_likely_of_history, subject_of
+from nodes.offline.meaning import ASKS, is_likely_of_history, is_likely_of_the_story, subject_of
 from nodes.offline.topics import topic_of
 
 _BOUNDARY = {
@@ -18,6 +18,14 @@ _BOUNDARY = {
 }
 # A part that asks more of what was named before it: "When was your last period, and are they regular?"
 _OF_THE_SAME = re.compile(r"(?:and |or )?(?:is|are|was|were|did|do|does) (?:it|they|that|those)\b", re.IGNORECASE)
+# A part that is a question of its own: "Does it come and go, and have you noticed what makes it worse?"
+_OF_ITS_OWN = re.compile(
+    r"(?!.*\bwith (?:it|that|this|them)\b)"
+    r"(?:and |or )?(?:do|does|did|is|are|was|were|have|has|had|what|when|since when|where|which|how)\b(?:\W+\w+){3}",
+    re.IGNORECASE,
+)
+# A part that only says when, or besides what: 在过去几周里，您有没有发热？
+_ALONE = re.compile(r"(?:在|从)?(?:过去|最近|近|这)[^，；]{0,6}[里内来中间]|.{0,6}(?:之外|以外)")
 # A question that asks more of the one before it, without naming what.
 _OF_THE_FIRST = re.compile(
     r"(?:(?:and|but|or) )?(?:why|what for|anything else|any others?|when was (?:the|your) last (?:one|time))\W*"
@@ -41,16 +49,20 @@ def clauses(words: str, language: Language) -> list[str]:
     first, *more = [each for each in said if ASKS.search(each)] or said or [words]
     questions = []
     for sentence in (first, *(each for each in more if not _OF_THE_FIRST.fullmatch(each))):
-        parts = [
-            part
-            for part in split([sentence], language)
-            if topic_of(part, language).clinical
-            or (is_likely_of_history(part, language) and not _OF_THE_SAME.match(part))
-        ]
+        parts = [part for part in split([sentence], language) if _asks_of_a_subject(part, language)]
         mark = sentence[-1:] if ASKS.match(sentence[-1:]) else ""
         is_of_several = len({subject_of(part, language) for part in parts}) > 1
         questions += [part.removesuffix(mark) + mark for part in parts] if is_of_several else [sentence]
     return questions
+
+
+def _asks_of_a_subject(part: str, language: Language) -> bool:
+    if topic_of(part, language).clinical:
+        return True
+    if _OF_THE_SAME.match(part) or _ALONE.fullmatch(part):
+        return False
+    is_of_the_story = _OF_ITS_OWN.match(part) is not None and is_likely_of_the_story(part, language)
+    return is_of_the_story or is_likely_of_history(part, language)
 
 
 def split(told: Sequence[str], language: Language) -> list[str]:

@@ -73,8 +73,9 @@ def is_surely_heard(words: str, language: Language) -> bool:
 
 
 def is_understood(words: str, language: Language) -> bool:
-    """Whether it is certain enough what a question is about, or what it asks for, to say that one cannot tell."""
-    return is_surely_heard(words, language) or float(shares(words, language).max()) >= _MIN_SURELY_ASKED
+    """Whether a question names several matters, or is about something certain enough, to say that one cannot tell."""
+    is_certain = is_surely_heard(words, language) or float(shares(words, language).max()) >= _MIN_SURELY_ASKED
+    return is_certain or len(topic_of(words, language).matters) > 1
 
 
 def is_rather_of_a_subject(words: str, language: Language) -> bool:
@@ -96,8 +97,16 @@ def is_rather_of_a_subject(words: str, language: Language) -> bool:
 def is_likely_of_history(words: str, language: Language) -> bool:
     """Whether the subject of the words is, as more than a guess, a part of the record other than the story."""
     about = subjects()[subject_of(words, language)]
-    is_likely = top_probability(logits("subject", words, language)[1]) >= _MIN_PROBABILITY
-    return is_likely and bool(about.sections) and not about.story
+    return bool(about.sections) and not about.story and _is_likely(words, language)
+
+
+def is_likely_of_the_story(words: str, language: Language) -> bool:
+    """Whether the subject of the words is, as more than a guess, of the story of the complaint."""
+    return subjects()[subject_of(words, language)].story and _is_likely(words, language)
+
+
+def _is_likely(words: str, language: Language) -> bool:
+    return top_probability(logits("subject", words, language)[1]) >= _MIN_PROBABILITY
 
 
 def asks_of_the_story(words: str, language: Language) -> bool:

@@ -27,6 +27,7 @@ _PATTERNS = patterns("nodes.offline", "patterns")
 _LEAST = 0.5  # score (`pairs.py`) of a sentence that is told
 _LEAST_SUPPORTED = -1.5  # the same of one that probably tells what is asked for
 _LEAST_TELLING = -3.0  # the same of a sentence of the family, or that tells one of several matters asked about
+_LEAST_OF_SYMPTOMS = -5.0  # the same of one that tells one of three or more symptoms asked about
 _SUPPORTED = 0.25  # least probability that a sentence tells what is asked for
 _TELLS = 0.5  # least probability that a sentence tells a matter
 _BEHIND_BEST = 1.6  # at most, of another sentence that is told: a fifth as probable as the best
@@ -62,7 +63,8 @@ def answering(facts: Sequence[RecordSentence], words: str, language: Language) -
         others = besides_talk
     questions = [part for part in others if may_ask and _asks(part, language, is_question)]
     found = {fact for question in questions for fact in _likely_answers(histories, question, language)}
-    if besides_talk and not (found or asks_sex) and _asks(words, language, is_question):
+    names_several = sum(topic_of(part, language).clinical > 0 for part in besides_talk) > 1
+    if besides_talk and not (found or asks_sex or names_several) and _asks(words, language, is_question):
         found = {*_likely_answers(histories, words, language)}  # a part alone may say too little
     found |= {fact for fact in person if asks_sex and _PATTERNS["sex"].match(fact.text)}
     named = {matter.name for matter in topic_of(words, language).matters}
@@ -106,15 +108,15 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     if asks_of_earlier_episodes(question, language) and not of_family:
         return [fact for fact in facts if _is_own(fact) and tells_of_earlier_episodes(fact.text, language)]
     placed = [replace(each, section="family_history") if of_family and not _is_own(each) else each for each in facts]
-    named = _telling(placed, question, language)
-    telling = {fact for fact, as_asked in zip(facts, placed, strict=True) if as_asked in named}
+    least_telling = _least_telling(placed, question, language)
     scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
     support = dict(zip(facts, support_of(placed, question, language), strict=True))
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         near_best = max((scores[fact] for fact in part), default=0) - _BEHIND_BEST
         least = {fact: _LEAST_SUPPORTED if support[fact] >= _SUPPORTED else _LEAST for fact in part}
-        least = {fact: _LEAST_TELLING if fact in telling else max(least[fact], near_best) for fact in part}
+        least = {fact: max(least[fact], near_best) for fact in part}
+        least |= {fact: least_telling[at] for at, fact in enumerate(facts) if at in least_telling and fact in least}
         if found := [fact for fact in part if scores[fact] >= least[fact]]:
             return found
     return []
@@ -143,19 +145,22 @@ def _is_own(fact: RecordSentence) -> bool:
     return _PATTERNS["of_relatives"].search(fact.text) is None
 
 
-def _telling(facts: Sequence[RecordSentence], question: str, language: Language) -> set[RecordSentence]:
-    """Return the facts of the family, which are there if asked about, and own ones that tell one of several matters.
+def _least_telling(facts: Sequence[RecordSentence], question: str, language: Language) -> dict[int, float]:
+    """Return the least scores of the facts that tell what is surely asked for, by their numbers.
 
-    "How are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
+    They are those of the family, which are there if asked about, or else those that tell one of several matters: "How
+    are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
     """
-    matters = [each.name for each in topic_of(question, language).matters if each.name in matters_told()]
-    own = [fact for fact in facts if fact.section != "family_history"]
-    telling = {*facts} - {*own}
-    if own and len(matters) > 1:
-        columns = [matters_told().index(name) for name in matters]
-        told = told_shares([fact.text for fact in own], language)[:, columns].max(axis=1)
-        telling |= {fact for fact, probability in zip(own, told, strict=True) if probability >= _TELLS}
-    return telling
+    of_family = {at: _LEAST_TELLING for at, fact in enumerate(facts) if fact.section == "family_history"}
+    matters = {each.name for each in topic_of(question, language).matters} & {*matters_told()}
+    if of_family or len(matters) < 2 or not facts:
+        return of_family
+    about = [each for each in subjects().values() if matters & {*each.tells}]
+    is_of_symptoms = len(matters) > 2 and all(each.sections[:1] in ((), ("present_illness",)) for each in about)
+    columns = [matters_told().index(name) for name in matters]
+    told = told_shares([fact.text for fact in facts], language)[:, columns].max(axis=1)
+    least = _LEAST_OF_SYMPTOMS if is_of_symptoms else _LEAST_TELLING
+    return {at: least for at, probability in enumerate(told) if probability >= _TELLS}
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:

@@ -243,6 +243,9 @@ def _places(facts: list[RecordSentence]) -> dict[RecordSentence, str]:
         ("Do you smoke, how many a day?", "en", 1),
         ("在用什么药？有没有过敏？", "zh", 2),
         ("您做什么工作？家里情况怎么样？", "zh", 2),
+        ("Has it been there all the time or does it come and go, and have you noticed what makes it worse?", "en", 2),
+        ("Any cough, and does anything come up with it?", "en", 1),
+        ("在过去几周里，您有没有发热？", "zh", 1),
     ],
 )
 def test_a_turn_is_heard_question_by_question(words: str, language: Language, parts: int) -> None:

@@ -230,6 +230,32 @@ def test_what_asks_more_of_the_same_is_no_question_by_itself(
     assert answering([recorded], question, language) == []
 
 
+def test_of_many_symptoms_in_one_question_each_that_is_recorded_is_told() -> None:
+    recorded = [
+        RecordSentence("present_illness", "He has lost 8 kg of 74 kg."),
+        RecordSentence("present_illness", "She sleeps lightly and is irritable before her periods."),
+        RecordSentence("present_illness", "The pain began after a fall on the stairs."),
+    ]
+    question = (
+        "Have you noticed any other symptoms along with this, such as fever, vomiting, weight changes or poor sleep?"
+    )
+    assert answering(recorded, question, "en") == recorded[:2]
+
+
+def test_of_the_family_alone_is_told_what_relatives_have() -> None:
+    recorded = [
+        RecordSentence("past_history", "Has been diagnosed with arthritis."),
+        RecordSentence("family_history", "Her father has gout."),
+    ]
+    question = "Do any of your close relatives suffer from chronic diseases or take medicines for them?"
+    assert answering(recorded, question, "en") == recorded[1:]
+
+
+def test_where_several_parts_name_a_symptom_nothing_is_told_of_all_together() -> None:
+    recorded = [RecordSentence("present_illness", "慢性病程，急性发作。")]
+    assert answering(recorded, "在过去几周里，您有没有出现发热、乏力或者不明原因的体重减轻？", "zh") == []
+
+
 def test_pain_here_and_a_rash_there_are_less_probably_told_of_a_rash_here_than_of_one_there() -> None:
     facts = [RecordSentence("present_illness", "She has pain in the chest, a rash on the arm.")]
     here, there = (answer_scores(f"Is there a rash on your {part}?", facts, "en") for part in ("chest", "arm"))
