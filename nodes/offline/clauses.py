@@ -14,7 +14,7 @@ _BOUNDARY = {
         r", (?:and |or )?(?=(?:do|does|did|is|are|was|were|have|has|had|can|could|will|would|what|when|since|where"
         r"|which|who|whom|how|why|any|tell|please)\b)"
     ),
-    "zh": re.compile("(?<=[？?。！])|[，,；]|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
+    "zh": re.compile("(?<=[？?。！])|[，,；](?!或)|(?<=[^、，,；]{5})、(?=[^、，,；]{5})"),
 }
 # A part that asks more of what was named before it: "When was your last period, and are they regular?"
 _OF_THE_SAME = re.compile(r"(?:and |or )?(?:is|are|was|were|did|do|does) (?:it|they|that|those)\b", re.IGNORECASE)

@@ -161,12 +161,16 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
     """Return the facts that answer: the story for an open question, nothing for a remark, else by `answering`.
 
-    Of the story, earlier illnesses are told where they are asked for alone.
+    Of the story, earlier illnesses are told where they are asked for alone. "Any other symptoms, such as fever?" is
+    open where nothing that it names is recorded.
     """
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
-    if not (names_nothing and is_vague(question, language)) or is_rather_of_a_subject(question, language):
-        return answering(facts, question, language)
+    is_open = names_nothing and is_vague(question, language) and not is_rather_of_a_subject(question, language)
+    if topic.matters or not is_open:
+        found = answering(facts, question, language)
+        if found or not (is_open or _PATTERNS["other_symptoms"].search(question)):
+            return found
     if not is_asking(question, language):
         return []
     beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
@@ -184,7 +188,7 @@ def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[
     Only the first sentence may begin with "No", which answers the whole question.
     """
     said = unsaid([words for _, words in told], dialogue)
-    if is_vague(question, language):
+    if is_vague(question, language) or _PATTERNS["other_symptoms"].search(question):
         story = [words for section, words in told if section not in _BACKGROUND and words in said]
         said = (story or said)[:_MAX_SENTENCES]
     return [*said[:1], *(capitalised(_PATTERNS["no_first"].sub("", words)) for words in said[1:])]

@@ -35,6 +35,21 @@ def answer(question: str, language: Language, *said: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("language", "question", "told", "not_told"),
+    [
+        ("en", "Any other symptoms, such as a cough, headaches or numb feet?", "The pain is dull.", "gout"),
+        ("en", "Any other symptoms, such as vomiting, headaches or numb feet?", "I vomited twice.", "dull"),
+        ("zh", "还有没有其他症状，比如咳嗽、头痛或者脚麻？", "隐隐作痛", "痛风"),
+    ],
+)
+def test_a_question_for_other_symptoms_is_open_where_no_example_is_recorded(
+    language: Language, question: str, told: str, not_told: str
+) -> None:
+    said = answer(question, language)
+    assert told in said and not_told not in said
+
+
+@pytest.mark.parametrize(
     ("language", "question", "expected"),
     [
         ("en", "Did you vomit?", "I vomited twice."),

@@ -251,6 +251,15 @@ def test_of_the_family_alone_is_told_what_relatives_have() -> None:
     assert answering(recorded, question, "en") == recorded[1:]
 
 
+def test_what_is_asked_of_the_family_with_or_is_not_asked_of_oneself() -> None:
+    recorded = [
+        RecordSentence("past_history", "高血压三年，九年前因鼻咽部肿瘤做过放疗。"),
+        RecordSentence("family_history", "父亲有痛风。"),
+    ]
+    question = "您的家族中有没有人患有类似的疾病，或者有肿瘤、心脏病、免疫系统疾病等病史？"
+    assert answering(recorded, question, "zh") == recorded[1:]
+
+
 def test_where_several_parts_name_a_symptom_nothing_is_told_of_all_together() -> None:
     recorded = [RecordSentence("present_illness", "慢性病程，急性发作。")]
     assert answering(recorded, "在过去几周里，您有没有出现发热、乏力或者不明原因的体重减轻？", "zh") == []
