@@ -167,9 +167,10 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     is_open = names_nothing and is_vague(question, language) and not is_rather_of_a_subject(question, language)
-    if topic.matters or not is_open:
+    asks_for_others = _PATTERNS["other_symptoms"].search(question)
+    if asks_for_others or not is_open:
         found = answering(facts, question, language)
-        if found or not (is_open or _PATTERNS["other_symptoms"].search(question)):
+        if found or not asks_for_others:
             return found
     if not is_asking(question, language):
         return []

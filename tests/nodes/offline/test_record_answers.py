@@ -40,6 +40,7 @@ def answer(question: str, language: Language, *said: str) -> str:
         ("en", "Any other symptoms, such as a cough, headaches or numb feet?", "The pain is dull.", "gout"),
         ("en", "Any other symptoms, such as vomiting, headaches or numb feet?", "I vomited twice.", "dull"),
         ("zh", "还有没有其他症状，比如咳嗽、头痛或者脚麻？", "隐隐作痛", "痛风"),
+        ("zh", "还有什么您觉得重要但我没有问到的，或者您自己最担心什么？", "隐隐作痛", "痛风"),
     ],
 )
 def test_a_question_for_other_symptoms_is_open_where_no_example_is_recorded(
