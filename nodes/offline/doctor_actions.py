@@ -65,11 +65,13 @@ def kind_label(words: str, language: Language) -> str:
     words = without_told_back(words)
     if (announced := _announced(words)) != words and (label := kind_label(announced, language)) not in _ASKING:
         return label  # "I would like to take some blood, is that okay?"
+    parts = sentences(words)
     if _asks_nothing(words):
-        return "remark"
+        before = " ".join(each for each in parts if not ASKS.search(each))
+        advised = kind_label(before, language) if before and any(map(ASKS.search, parts)) else "remark"
+        return advised if "advice" in advised else "remark"  # "You need an ECG. Do you have any questions?"
     label, share = _likeliest(words, language)
     label = _by_its_words(label, words, language)
-    parts = sentences(words)
     is_farewell = label == "conclusion" and not ASKS.search(words) and share >= _MIN_FAREWELL
     is_of_last = label == "conclusion" and not is_farewell
     if len(parts) > 1 and (is_of_last or (label in _ASKING and _asks_nowhere(parts, language))):

@@ -33,6 +33,8 @@ KINDS: list[tuple[Language, Kind, str]] = [
     ("zh", "other_topic", "昨天的足球比赛您看了吗？"),
     ("zh", "conclusion", "好的，今天就到这里，再见。"),
     ("zh", "advice", "明天早上留点大便拿过来化验。"),
+    ("en", "advice", "I suggest an ECG and a troponin test right away. Do you have any questions about that?"),
+    ("zh", "advice", "建议尽快做心电图和肌钙蛋白检查。您还有什么问题想问吗？"),
 ]
 
 
