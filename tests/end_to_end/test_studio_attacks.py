@@ -279,9 +279,9 @@ def test_a_run_reaches_for_no_file_or_server_that_was_not_named_at_the_start(
     secret.write_text("the private key")
     reply = run(server, {setting: value.format(secret=secret, port=theirs.port)}, input={"case_id": "surgery-03"})
     assert "the private key" not in reply
-    if setting != "trace_file":  # which is in no form, so that LangGraph's server has dropped it before
-        assert setting in reply and "diagnosis_basis" not in reply
-        assert f"--allow {setting}=" in reply, "nothing is said of the file, not even whether there is one"
+    assert setting in reply and "diagnosis_basis" not in reply
+    refusal = "is not a setting of" if setting == "trace_file" else f"--allow {setting}="
+    assert refusal in reply, "nothing is said of the file, not even whether there is one"
     assert list(tmp_path.iterdir()) == [secret]
 
 

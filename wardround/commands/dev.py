@@ -54,7 +54,7 @@ def dev(
             metavar="SETTING=VALUE",
             help="Allow runs to use this model or file, such as models=openai:gpt-4o-mini, "
             "models=openai:*@http://localhost:8000/v1 or case_source=my.jsonl. The settings are models, case_source, "
-            "memory, embedding, cache, trace_file and example; may be repeated.",
+            "memory, embedding, cache and example; may be repeated.",
         ),
     ] = None,
     allow_origin: Annotated[
@@ -152,13 +152,13 @@ def _allowed(allow: list[str], origins: list[str], browser: bool) -> "Allowed":
     from pydantic import ValidationError
 
     from llm.errors import ModelSpecError
-    from wardround.serving.allowed import REACHING, STUDIO, Allowed
+    from wardround.serving.allowed import ALLOWABLE, STUDIO, Allowed
 
     values: dict[str, list[str]] = {}
     for entry in allow:
         setting, _, value = entry.partition("=")
-        if setting not in REACHING or not value:
-            refuse(f"--allow {entry}: expected SETTING=VALUE, where SETTING is one of {', '.join(REACHING)}")
+        if setting not in ALLOWABLE or not value:
+            refuse(f"--allow {entry}: expected SETTING=VALUE, where SETTING is one of {', '.join(ALLOWABLE)}")
         try:
             values.setdefault(setting, []).extend(_spellings(setting, value))
         except (ModelSpecError, OSError) as error:

@@ -19,7 +19,8 @@ VARIABLE = "WARDROUND_SERVER"
 TOKEN_VARIABLE = "WARDROUND_TOKEN"
 STUDIO = "https://smith.langchain.com"  # the page that LangGraph's server is made for
 # Graph settings that name a file, a server or a model; built-in ones are always allowed.
-REACHING = ("models", "case_source", "memory", "embedding", "cache", "trace_file", "example")
+ALLOWABLE = ("models", "case_source", "memory", "embedding", "cache", "example")
+REACHING = (*ALLOWABLE, "trace_file")  # which no run on a server may set
 ANY_NAME = "*"
 
 

@@ -136,15 +136,15 @@ def check_context(given: Mapping[str, Any], schema: type[BaseModel], offered: Co
     Raises:
         NotStartedError: a setting is not the graph's, or its value is invalid.
     """
+    for name in given:
+        if name in schema.model_fields and name not in offered:
+            raise NotStartedError(
+                f"context: {name!r} is not a setting of {graph!r} on a server: {nearest(name, offered)}"
+            )
     try:
         schema(**given)
     except ValidationError as error:
         raise NotStartedError(f"context: {in_a_line(error)}") from None
-    for name in given:
-        if name not in offered:
-            raise NotStartedError(
-                f"context: {name!r} is not a setting of {graph!r} on a server: {nearest(name, offered)}"
-            )
 
 
 def input_of(given: Any, types: Mapping[str, Any], graph: str) -> dict[str, Any]:

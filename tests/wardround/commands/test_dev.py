@@ -45,6 +45,11 @@ def test_a_file_in_the_users_folder_is_allowed_as_runs_name_it(monkeypatch: pyte
     assert allowed.admits("example", f"{tmp_path}/mine.txt")
 
 
+def test_a_setting_that_no_run_on_a_server_has_cannot_be_allowed() -> None:
+    with pytest.raises(Refusal, match=r"--allow trace_file=calls\.jsonl: expected SETTING=VALUE, where SETTING is one"):
+        _allowed(["trace_file=calls.jsonl"], [], False)
+
+
 def test_studio_is_not_opened_where_nothing_may_leave_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.egress._closed", True)
     refused = CliRunner().invoke(app, ["dev", "--browser"])
