@@ -105,8 +105,11 @@ def read_sweep(
     _check_not_in_grid(base, variants, grid, file)
     fixed = _fixed(sweeping, swept, file)
     blocks = {block for place in (*base, *given, *swept) if (block := block_at(place))}
-    _check_specs({origin: models, f"{file}: fixed": fixed}, blocks)
     settings = _run_settings(base, given, list(_combinations(variants or {"": {}}, grid, file)), file)
+    for run_settings in settings.values():
+        if plugged := run_settings.get(("plugins",)):
+            _validate({("plugins",): plugged}, file)  # loads them: their roles may have models
+    _check_specs({origin: models, f"{file}: fixed": fixed}, blocks)
     with_fixed = _with_fixed(settings, sweeping.fixed, file)
     runs = {name: _validate(run_settings, file) for name, run_settings in with_fixed.items()}
     check_distinct(runs, str(file))

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from graphs.contexts import CONTEXTS
+from llm import role
 from llm.specs import model_of
 from scoring.clini_eval.demonstration import senior_physician
 from scoring.clini_eval.instructor import comparing, scoring, summing_up
+from scoring.suite import SUITES
+from wardround import plugins
 from wardround.config.command_line import parse_models, parse_settings
 from wardround.config.experiment import ConfigurationError, Experiment
 from wardround.config.experiment_file import Sweep, check_experiment, read_experiment, read_sweep
@@ -707,6 +710,33 @@ def test_a_model_of_the_command_line_may_be_a_block_and_an_unknown_one_is_told_i
     assert read(file, BLOCKS, models=("default=quick",)).context.models["default"] == "quick"
     with pytest.raises(ConfigurationError, match=r"command line: models.patient: there is no block \[model.carefull\]"):
         read(file, BLOCKS, models=("patient=carefull",))
+
+
+WARD = """\
+from pydantic import BaseModel
+import wardround as wr
+from scoring.suite import SUITES, Suite
+
+async def kind(case, answers, settings):
+    return wr.CaseScores({"kind": 1.0})
+
+wr.Role("kindness_judge", "evaluation", "judges/kindness", BaseModel, offline=lambda view: BaseModel())
+SUITES.add("kindness", Suite("kindness", {"kind": "Kind"}, kind, needs=frozenset({"decisions"})))
+"""
+
+
+def test_the_command_line_gives_a_model_to_a_role_of_the_files_plug_in(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(role, "_declared", dict(role._declared))
+    monkeypatch.setattr(SUITES, "_entries", dict(SUITES))
+    file.with_name("kind_ward.py").write_text(WARD, "utf-8")
+    text = 'plugins = ["kind_ward"]\nsuite = "kindness"\n'
+    assert read(file, text, models=("kindness_judge=offline",)).models["kindness_judge"] == "offline"
+    assert read(file, f'{text}[fixed]\nkindness_judge = "offline"\n').suite == "kindness"
+    with pytest.raises(ConfigurationError, match="command line: models: unknown role 'kindnes_judge'; did you mean"):
+        read(file, text, models=("kindnes_judge=offline",))
 
 
 def test_a_sweep_names_blocks_and_each_run_keeps_its_own(file: Path) -> None:
