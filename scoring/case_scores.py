@@ -243,7 +243,7 @@ class Suite:
         return [self.notes, *units] if self.notes else []
 
     async def score(self, case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
-        """Compute all columns of one case; one that the suite leaves out, or whose metric fails, has the reason.
+        """Compute all columns of one case; one without a value, as its judge or its metric failed, has the reason.
 
         Raises:
             GivenError: the suite's own function gave something else than scores, or one that its columns cannot have,
@@ -253,7 +253,7 @@ class Suite:
         if not inspect.isawaitable(scoring):
             raise GivenError(f"suite {self.name!r}: expected a coroutine function (async def) in scored_by")
         adding = side_by_side(metric.score(case, answers, settings) for metric in self.metrics.values())
-        judging: list[Awaitable[Any]] = [scoring, adding]
+        judging: list[Awaitable[Any]] = [self._of_paper(scoring), adding]
         with holding(may_ask, _check_judge):
             found, own = await side_by_side(judging)
         self._check(found)
@@ -266,6 +266,12 @@ class Suite:
             if isinstance(value, str):
                 unscored[name] = value
         return CaseScores(values, unscored)
+
+    async def _of_paper(self, scoring: Awaitable[CaseScores]) -> CaseScores:
+        try:
+            return await scoring
+        except UNANSWERED as error:
+            return CaseScores.none_of(self.published, error)
 
     def _check(self, found: Any) -> None:
         if not isinstance(found, CaseScores):

@@ -11,7 +11,7 @@ import pytest
 from cases import Case, load_cases
 from cases.registry import RegistryError
 from graphs import one_step
-from llm import ModelSettings, ask
+from llm import ModelError, ModelSettings, ask
 from llm.errors import CacheError
 from llm.trace import TraceError
 from scoring.case_scores import CaseScores, Metric, Suite
@@ -255,3 +255,14 @@ def test_a_suite_that_would_end_a_run_at_its_summary_is_refused_when_it_is_added
     with pytest.raises(RegistryError) as refusal:
         SUITES.add("mine", suite)
     assert told in str(refusal.value) and "mine" not in SUITES
+
+
+def test_a_suite_of_ones_own_whose_judge_gives_no_answer_has_the_reason_and_its_metrics_stand() -> None:
+    async def unanswered(case: Case, answers: Any, settings: ModelSettings) -> CaseScores:
+        raise ModelError("no answer after 6 requests")
+
+    suite = of_ones_own(scored_by=unanswered)
+    suite.metrics.add("own", Metric("own", lambda case, answers: 1.0))
+    found = asyncio.run(suite.score(CASE, Answers(), ModelSettings()))
+    assert found.values == {"turns": None, "own": 1.0}
+    assert found.unscored == {"turns": "judge failed: model_error: no answer after 6 requests"}

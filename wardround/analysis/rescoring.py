@@ -14,16 +14,18 @@ from cases import Case
 from cases.validation import in_a_line
 from llm import ModelSettings
 from llm.blocks import ModelBlock
+from llm.errors import AskError, CacheError
 from llm.limits import Meter, metering
 from llm.model_objects import with_specs
 from llm.scopes import holding
 from llm.specs import HUMAN, check_models
-from llm.trace import Trace, collecting_calls
+from llm.trace import Trace, TraceError, collecting_calls
 from nodes.context import Context
-from scoring.suite import SUITES
+from scoring.suite import SUITES, Suite
 from wardround.analysis.summary import summarise_results
 from wardround.config.experiment import ConfigurationError, judging_roles, suites_of
 from wardround.config.preflight import check_servers
+from wardround.run.faults import PLUGIN_ERROR, describe_fault, termination_of
 from wardround.run.tasks import TASKS
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.rekeyed import RekeyedRun, run_to_score
@@ -136,18 +138,34 @@ async def score_again(
     async def judged_again(result: Result) -> Result:
         item = run.experiment.to_score(run.item_of(*result.key))
         if not result.scored:
-            missing = new_suite.without_reference(item) if isinstance(item, Case) else {}
-            return result.model_copy(update={"unscored": dict(missing)})
+            return result.model_copy(update={"unscored": _without_reference(new_suite, item)})
         async with semaphore:
             settings: ModelSettings = context.in_epoch(result.epoch)  # as in the run: the same judges score alike
             answers = result.answers or TASKS[run.experiment.graph].answers({})
             with collecting_calls() as calls:
-                scores = await new_suite.score(item, answers, settings)
+                outcome = await _scored(new_suite, item, answers, settings)
         models = {role: names for role, names in result.models.items() if role not in judges}
-        judged_by = {"models": models | Trace(calls=tuple(calls)).models}
-        return result.model_copy(update={"scores": dict(scores.values), "unscored": dict(scores.unscored), **judged_by})
+        return result.model_copy(update={**outcome, "models": models | Trace(calls=tuple(calls)).models})
 
     with run.in_its_words():
         judged = list(await asyncio.gather(*(judged_again(result) for result in run.each_answered())))
     keys = {"keys": run.keys_told} if isinstance(run, RekeyedRun) else {}
     return judged, summarise_results(judged, new_suite) | keys
+
+
+async def _scored(suite: Suite, item: Any, answers: Any, settings: ModelSettings) -> dict[str, Any]:
+    """Return the scores of one case, or how a plug-in's suite failed: other cases are scored all the same."""
+    try:
+        scores = await suite.score(item, answers, settings)
+    except (AskError, CacheError, TraceError):
+        raise
+    except Exception as error:
+        if (termination := termination_of(error)) != PLUGIN_ERROR:
+            raise
+        failed = {"termination": termination, "error": describe_fault(error)}
+        return {**failed, "scores": {}, "unscored": _without_reference(suite, item)}
+    return {"scores": dict(scores.values), "unscored": dict(scores.unscored)}
+
+
+def _without_reference(suite: Suite, item: Any) -> dict[str, str]:
+    return dict(suite.without_reference(item)) if isinstance(item, Case) else {}

@@ -158,6 +158,19 @@ def test_a_suite_of_a_plug_in_named_after_the_command_is_a_command_of_score(
     assert done.exit_code == 0 and "named" in done.output, done.output
 
 
+def test_a_suite_that_fails_with_one_case_scores_the_others(
+    runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    monkeypatch.setattr(SUITES, "_entries", dict(SUITES))
+    failing = f"    if case.id == {BROKEN!r}:\n        raise KeyError(case.id)\n    return"
+    (file := tmp_path / "failing_suite.py").write_text(SUITE.replace("    return", failing), "utf-8")
+    done = CliRunner().invoke(app, ["score", "of-a-plug-in", str(runs[0]), "--plugin", str(file)])
+    assert done.exit_code == 1 and re.search(r"named +│ 1.000 .* 2 │", done.output), done.output
+    told = " ".join(done.output.split())
+    assert f"of the suite: case {BROKEN}: KeyError: '{BROKEN}' (plug-in failing_suite, line 6)" in told
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

@@ -19,6 +19,7 @@ from wardround.commands.score.compared import cell
 from wardround.commands.score.output import ExtraTable, ModeOption, Scores, as_wrong_table
 from wardround.config.command_line import parse_models
 from wardround.config.experiment import judging_roles
+from wardround.run.faults import PLUGIN_ERROR
 from wardround.run.own_loop import run_alone
 from wardround.store.recorded_run import RecordedRun
 from wardround.store.rekeyed import RekeyedRun, run_to_score
@@ -112,7 +113,10 @@ def scores_of_run(
         if reason.startswith(JUDGE_FAILED)
     ]
     notes += [f"The first failure of a judge: case {one}" for one in unjudged[:1]]
-    return Scores(suite, mode, n, metrics, tables, notes, failed=bool(unjudged), more=more, keys=keys)
+    # Answers that the run has kept, so that the suite has failed now.
+    unscored = [f"{one.case_id}: {one.error}" for one in results if one.termination == PLUGIN_ERROR and one.answers]
+    notes += [f"The first failure of the suite: case {one}" for one in unscored[:1]]
+    return Scores(suite, mode, n, metrics, tables, notes, failed=bool(unjudged or unscored), more=more, keys=keys)
 
 
 def keys_of(run: RecordedRun | None) -> tuple[list[str], dict[str, Any]]:
