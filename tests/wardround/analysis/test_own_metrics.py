@@ -153,7 +153,7 @@ def test_a_suite_of_a_plug_in_named_after_the_command_is_a_command_of_score(
     monkeypatch.setattr(SUITES, "_entries", dict(SUITES))
     (file := tmp_path / f"suite_of_{len(after)}.py").write_text(SUITE, "utf-8")
     scored = ["score", "of-a-plug-in", str(runs[0])]
-    assert "No such command 'of-a-plug-in'" in CliRunner().invoke(app, scored).output
+    assert "simulator; for a suite of a plug-in, add --plugin FILE" in CliRunner().invoke(app, scored).output
     done = CliRunner().invoke(app, [*scored, *(each.format(file) for each in after)])
     assert done.exit_code == 0 and "named" in done.output, done.output
 

@@ -63,7 +63,9 @@ class _Scores(Commands):
             after = [value for option, value in itertools.pairwise(args) if option == "--plugin"]
             load_plugins([*after, *(each.removeprefix(_PLUGIN) for each in args if each.startswith(_PLUGIN))])
             if self.get_command(ctx, args[0]) is None:
-                ctx.fail(f"No such command {args[0]!r}: {nearest(args[0], scoring_functions())}")
+                known = nearest(args[0], scoring_functions())
+                remedy = "" if known.endswith("?") else "; for a suite of a plug-in, add --plugin FILE"
+                ctx.fail(f"No such command {args[0]!r}: {known}{remedy}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
