@@ -309,15 +309,14 @@ class ChatClient:
             response_format = {"type": form, **(strict if form == "json_schema" else {"schema": schema})}
             own = getattr(model, "extra_body", None) or {}
             return model.bind(extra_body={"response_format": response_format, **own})
-        if form == "json_schema":
-            titled = {"title": name, **schema}
-            try:
-                structured = model.with_structured_output(titled, method="json_schema", include_raw=True)
-            except (NotImplementedError, ValueError) as error:
-                raise FormRefusedError(brief(error)) from error
-            return structured.pick("raw")
         tool = {"type": "function", "function": {"name": name, "description": "The answer.", "parameters": schema}}
-        return model.bind_tools([tool], tool_choice=name)
+        titled = {"title": name, **schema}
+        try:
+            if form == "tool":
+                return model.bind_tools([tool], tool_choice=name)
+            return model.with_structured_output(titled, method="json_schema", include_raw=True).pick("raw")
+        except (NotImplementedError, TypeError, ValueError) as error:  # some take no tools, no choice or no method
+            raise FormRefusedError(brief(error)) from error
 
 
 _MOST_CLIENTS = 256  # in one event loop; a program may call a graph with seed after seed

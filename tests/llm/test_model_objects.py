@@ -53,6 +53,17 @@ def test_a_chat_model_object_answers_and_is_recorded_by_its_class_and_parameters
     assert call.model.startswith("object:FakeListChatModel(") and call.cost is None
 
 
+@pytest.mark.parametrize("error", [NotImplementedError("none"), TypeError("tool_choice"), ValueError("only auto")])
+def test_an_object_that_binds_no_tools_or_none_by_name_is_asked_in_text(error: Exception) -> None:
+    class Toolless(FakeListChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            raise error
+
+    report = Toolless(responses=[REPORT], name=str(error))
+    state = one_step.invoke({"case": load_cases()[0]}, context={"retrieval": False, "models": {"doctor": report}})
+    assert state["report"].diagnosis == ["Croup"]
+
+
 def test_objects_of_the_same_class_and_parameters_have_one_spec_and_of_others_another() -> None:
     def spec(*responses: str) -> str:
         model = FakeListChatModel(responses=[*responses])
