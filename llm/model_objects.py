@@ -7,7 +7,7 @@ answered, and resuming it needs an object of the same class and parameters.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm.errors import ModelSpecError
@@ -23,8 +23,13 @@ _FILE_TYPES = (str, int, float, list, dict, type(None))  # values a file can hol
 _objects: dict[str, "BaseChatModel"] = {}
 
 
-def with_specs(models: Any) -> Any:
+def with_specs(models: Any, *, field: str = "models", beside: Collection[str] = ()) -> Any:
     """Return a model map in which each model object is replaced by its spec; other values are not checked here.
+
+    Args:
+        models: the map.
+        field: its name, for errors.
+        beside: specs of another map that is used with it, whose objects must be told apart from these, too.
 
     Raises:
         ModelSpecError: an object is not a chat model, or two objects cannot be told apart by their parameters.
@@ -34,7 +39,7 @@ def with_specs(models: Any) -> Any:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable
 
-    made: dict[str, BaseChatModel] = {}
+    made: dict[str, BaseChatModel] = {spec: _objects[spec] for spec in beside if spec in _objects}
     specs: dict[str, str] = {}
     for role, model in models.items():
         if isinstance(model, _FILE_TYPES):
@@ -42,13 +47,13 @@ def with_specs(models: Any) -> Any:
         if not isinstance(model, BaseChatModel):
             found = f"the class {model.__name__}" if isinstance(model, type) else f"{type(model).__name__}"
             raise ModelSpecError(
-                f"models.{role}: expected a spec, such as 'openai:gpt-4o-mini', or a LangChain BaseChatModel object, "
+                f"{field}.{role}: expected a spec, such as 'openai:gpt-4o-mini', or a LangChain BaseChatModel object, "
                 f"found {found}{'; give the chat model itself, unwrapped' if isinstance(model, Runnable) else ''}"
             )
         specs[role] = spec = _spec(model)
         if made.setdefault(spec, model) is not model:
             raise ModelSpecError(
-                f"models.{role}: its parameters do not distinguish it from another {type(model).__name__}; use one "
+                f"{field}.{role}: its parameters do not distinguish it from another {type(model).__name__}; use one "
                 "object for both, or give each a `name`"
             )
     _objects.update(made)

@@ -14,6 +14,8 @@ from graphs import clinical_workflow, one_step
 from llm import ModelError, ModelSettings, ModelSpecError
 from llm.build import build_model
 from tests.support.fake_server import FakeServer
+from wardround.config.experiment import ConfigurationError, Experiment
+from wardround.config.experiment_file import check_experiment
 
 SHORT = {"retrieval": False, "general_agents": 1, "discussion_rounds": 1, "feedback": "off", "max_turns": 2}
 
@@ -102,6 +104,19 @@ def test_two_objects_that_nothing_tells_apart_and_what_is_no_model_are_refused()
         ModelSettings.model_validate({"models": {"doctor": Bound(answer={}), "patient": Bound(answer={})}})
     with pytest.raises(ValidationError, match=r"models.doctor\s+Input should be a valid string"):
         ModelSettings.model_validate({"models": {"doctor": 3}})
+
+
+def test_an_object_that_judges_is_never_asked_in_place_of_a_doctors() -> None:
+    """One that differs in its key alone was: the doctor's prompts went to the judge's account."""
+    ours, theirs = (Bound(answer={}, api_key=key) for key in ("ours", "theirs"))
+    shared = Experiment.model_validate({"models": {"doctor": ours}, "judges": {"default": ours}})
+    assert shared.judges["default"] == shared.models["doctor"]
+    for judge, told in (
+        (theirs, "its parameters do not distinguish it from another Bound"),
+        (theirs.with_retry(), "found RunnableRetry; give the chat model itself"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"^experiment: judges.default: .*{told}"):
+            check_experiment({"models": {"doctor": ours}, "judges": {"default": judge}})
 
 
 def test_a_record_of_another_process_can_be_read_but_its_model_object_not_be_asked() -> None:

@@ -226,9 +226,12 @@ class Experiment(OwnNumbers, Strict):
 
     @field_validator("models", "judges", mode="before")
     @classmethod
-    def _roles_at_stages(cls, models: Any) -> Any:
+    def _roles_at_stages(cls, models: Any, info: ValidationInfo) -> Any:
         """Flatten: TOML reads a dotted role that is not in quotes as nested tables."""
-        return with_specs(flat(models)) if isinstance(models, dict) else models
+        if not isinstance(models, dict):
+            return models
+        doctors = info.data.get("models", {}).values()  # known once the judges are validated
+        return with_specs(flat(models), field=str(info.field_name), beside=doctors)
 
     @field_validator("judges")
     @classmethod

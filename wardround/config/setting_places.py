@@ -96,7 +96,7 @@ def refusal(error: ValidationError, settings: Settings, file: Path | None, secti
             message = parts[2] + (parts[4] if parts[4].startswith("it belongs to") else _suggestion(place, parts[3]))
         if detail["type"] == "extra_forbidden":
             message = f"unknown key; {_suggestion(place)}"
-        key = "" if message.startswith("models") else ".".join(place)
+        key = "" if message.startswith(MODEL_MAPS) else ".".join(place)
         messages.append(": ".join(part for part in (origin_of(settings, place, file), key, message) if part))
     return ConfigurationError("\n".join(messages))
 
