@@ -119,6 +119,13 @@ def test_an_object_that_judges_is_never_asked_in_place_of_a_doctors() -> None:
             check_experiment({"models": {"doctor": ours}, "judges": {"default": judge}})
 
 
+@pytest.mark.parametrize("field", ["models", "judges"])
+def test_a_run_on_a_cluster_refuses_a_model_object_before_the_cluster_is_started(field: str) -> None:
+    given = {field: {"default": Bound(answer={})}, "run": {"engine": "ray"}}
+    with pytest.raises(ConfigurationError, match=f"^experiment: {field}.default: a model object cannot be sent to the"):
+        check_experiment(given)
+
+
 def test_a_record_of_another_process_can_be_read_but_its_model_object_not_be_asked() -> None:
     settings = ModelSettings(models={"doctor": "object:Lost()#00000000"})
     with pytest.raises(ModelSpecError, match="is a model object of another Python process"):

@@ -18,7 +18,7 @@ from cases.validation import InputError
 from graphs.contexts import CONTEXTS
 from llm.blocks import ModelBlocks
 from llm.limits import Limits
-from llm.model_objects import with_specs
+from llm.model_objects import OBJECT, with_specs
 from llm.role import is_judging, known_roles
 from llm.specs import HUMAN, check_models
 from nodes.context import Context
@@ -283,6 +283,17 @@ class Experiment(OwnNumbers, Strict):
             raise ValueError(
                 f"data.notes: graph {self.graph!r} runs cases, not notes; set data.cases, or graph = 'reconstruction'"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _objects_stay_in_this_process(self) -> Self:
+        for field, models in {"models": self.models, "judges": self.judges}.items():
+            for role, spec in models.items() if self.run.engine == "ray" else ():
+                if spec.startswith(f"{OBJECT}:"):
+                    raise ValueError(
+                        f"{field}.{role}: a model object cannot be sent to the workers of a cluster; name the model by "
+                        "its spec, PROVIDER:MODEL[@URL], or run with the engine 'local'"
+                    )
         return self
 
     @property
