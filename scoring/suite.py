@@ -26,6 +26,45 @@ _TAKEN = frozenset(
 Function = TypeVar("Function", bound=MetricFunction)
 
 
+def _is_text(given: Any) -> bool:
+    return isinstance(given, str)
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, tuple) and len(given) == 2
+
+
+def _is_mean(given: Any) -> bool:
+    return _is_pair(given) and _is_text(given[0])
+
+
+def _are_ends(given: Any) -> bool:
+    return _is_pair(given) and all(isinstance(end, int | float) for end in given) and bool(given[0] < given[1])
+
+
+def _is_by_name(given: Any, of_each: Callable[[Any], bool]) -> bool:
+    return isinstance(given, Mapping) and all(_is_text(name) and of_each(one) for name, one in given.items())
+
+
+# What a field of a suite must be, and how an error says so.
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "published": (
+        lambda given: bool(given) and _is_by_name(given, _is_text),
+        "a title for each column's name",
+    ),
+    "needs": (lambda given: isinstance(given, Set), "a set, such as frozenset({'report'})"),
+    "means": (
+        lambda given: _is_by_name(given, _is_mean),
+        "a title and the averaged columns for each name, such as {'mean': ('Mean', ['a', 'b'])}",
+    ),
+    "ends": (
+        lambda given: given is None or _are_ends(given) or _is_by_name(given, _are_ends),
+        "the minimum and the maximum, such as (0, 1), or these by column",
+    ),
+    "notes": (_is_text, "a text"),
+}
+
+
 def _check_suite(name: str, suite: Any) -> None:
     """Refuse a suite that would end a run at its summary, when its cases have been paid.
 
@@ -37,10 +76,9 @@ def _check_suite(name: str, suite: Any) -> None:
     if suite.name != name:
         raise RegistryError(f"suite {name!r}: its name is {suite.name!r}; expected the name that it is added under")
     published, needs = suite.published, suite.needs
-    if not isinstance(published, Mapping) or not published:
-        raise RegistryError(f"suite {name!r}: published = {published!r:.60}; expected a title for each column's name")
-    if not isinstance(needs, Set):
-        raise RegistryError(f"suite {name!r}: needs = {needs!r:.60}; expected a set, such as frozenset({{'report'}})")
+    for place, (is_such, expected) in _FIELDS.items():
+        if not is_such(given := getattr(suite, place)):
+            raise RegistryError(f"suite {name!r}: {place} = {given!r:.60}; expected {expected}")
     check_function(
         "suite's function", "scored_by", suite.scored_by, f"case, answers, {SETTINGS}", "a coroutine function"
     )
