@@ -360,7 +360,7 @@ async def _one_request(
             raise EmptyReplyError(f"the server's answer is not JSON: {str(error).partition(': ')[2]}") from error
         # Integrations raise these for bodies that have no choices or are not JSON.
         if isinstance(error, _INVALID_REPLY):
-            raise EmptyReplyError(f"the server's answer has no choices ({error})") from error
+            raise EmptyReplyError(f"the server's answer has no choices ({brief(error)})") from error
         if isinstance(cause := failed_requests.root_cause(error), OversizeReplyError):
             raise cause from None  # SDKs wrap it as a connection error
         raise

@@ -261,7 +261,7 @@ def brief(error: BaseException) -> str:
     message = words_of(error) if str(error) == f"Error code: {status_of(error)}" else str(error)
     if message == "Connection error.":  # OpenAI's client hides the cause
         message += f" ({root_cause(error)})"
-    text = masked(" ".join(message.split())[:_SEARCHED]) or type(error).__name__
+    text = masked(" ".join(message.split())[:_SEARCHED]) or " from ".join(type(one).__name__ for one in _causes(error))
     return f"{type(error).__name__}: {text[:300]}" if not text.startswith(type(error).__name__) else text[:300]
 
 

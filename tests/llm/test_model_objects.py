@@ -82,6 +82,22 @@ def test_objects_at_different_servers_or_of_different_names_have_different_specs
         assert models["doctor"] != models["patient"]
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(KeyError("answer"), r"\(KeyError: 'answer'\)"), (StopIteration(), "RuntimeError from StopIteration")],
+)
+def test_what_the_code_of_an_object_raises_is_named_by_its_kind(error: Exception, told: str) -> None:
+    """A fake of LangChain's whose messages are used up raises a RuntimeError without a word."""
+
+    class Faulty(FakeListChatModel):
+        def _generate(self, *arguments: Any, **named: Any) -> Any:
+            raise error
+
+    faulty = {"models": {"doctor": Faulty(responses=[], name=told)}, "retrieval": False, "max_attempts": 1}
+    with pytest.raises(ModelError, match=told):
+        one_step.invoke({"case": load_cases()[0]}, context=faulty)
+
+
 def test_an_object_given_later_is_asked_although_it_has_the_spec_of_an_earlier_one() -> None:
     """It may have another key or other callbacks, which are in no spec."""
     keys = ["first", "second"]
