@@ -111,11 +111,17 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     Args:
         kind: the name of one entry in messages (``patient``).
         check: raises a `RegistryError` for an entry that cannot be used, given its name and the entry.
+        code_of: returns the user's code in an entry that is added without it.
     """
 
-    def __init__(self, kind: str, check: Callable[[str, Any], None] = lambda name, entry: None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        check: Callable[[str, Any], None] = lambda name, entry: None,
+        code_of: Callable[[Any], Callable[..., Any] | None] = lambda entry: None,
+    ) -> None:
         self.kind = kind
-        self._check = check
+        self._check, self._code_of = check, code_of
         self._entries: dict[str, Entry] = {}
         self._renewals = 0
 
@@ -133,6 +139,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                 f"{self.kind} {name!r}: a name has only lower-case letters, digits and underscores, and begins with a "
                 "letter"
             )
+        code = code or self._code_of(entry)
         if name in self._entries:
             additions = (each for each in reversed(_additions) if each.registry is self and each.name == name)
             before = next(additions, _Addition(self, name, "", None))

@@ -101,7 +101,7 @@ def _check_suite(name: str, suite: Any) -> None:
         raise RegistryError(f"suite {name!r}: {taken[0]!r} is a field of every result; name the column otherwise")
 
 
-SUITES: Registry[Suite] = Registry("suite", _check_suite)
+SUITES: Registry[Suite] = Registry("suite", _check_suite, lambda suite: getattr(suite, "scored_by", None))
 _OF_MEDPMC = (medpmc, judged_suite, patient_suite, standard_patient_suite)
 for _suite in (medchain, mvme, aie, *_OF_MEDPMC, clini_eval, clini_eval_paper, gates):
     SUITES.add(_suite.name, _suite)

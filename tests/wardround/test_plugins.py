@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import wardround as wr
 from cases.importers import IMPORTERS
 from prompts.folders import OURS
+from scoring.suite import SUITES, Suite
 from tests.support.metrics import suites_given_back
 from tests.support.processes import to_its_end
 from wardround import noted_plugins, plugins
@@ -375,17 +376,37 @@ def test_a_name_that_loads_nothing_is_not_called_foreign(name: str) -> None:
         load_plugin(name)
 
 
+def in_a_cell(text: str, file: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the function `brief` that a notebook's cell defines."""
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
+    defined: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, file, "exec"), defined)
+    return defined["brief"]
+
+
+def test_a_suite_of_a_notebook_is_recorded_and_a_cell_that_is_run_again_replaces_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SUITES, "_entries", dict(SUITES))
+
+    def run_cell(value: float) -> Any:
+        text = f"async def brief(case, answers, settings):\n    return {value}\n"
+        brief = in_a_cell(text, str(tmp_path / "ipykernel_1" / f"{value}.py"), monkeypatch)
+        SUITES.add("brevity", Suite("brevity", {"brief": "Brief"}, brief, needs=frozenset({"decisions"})))
+        return (record_plugins(wr.Experiment(suite="brevity").known_names) or {})["__main__"]
+
+    first = run_cell(1.0)
+    assert first["adds"] == ["suite brevity"] and run_cell(1.0) == first != run_cell(2.0)
+
+
 @pytest.mark.slow
 def test_a_metric_of_a_notebook_that_was_changed_is_refused_in_the_run_that_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run_cell(value: float) -> None:
-        file = str(tmp_path / "ipykernel_1" / f"{value}.py")
         text = f"def brief(case, answers):\n    return {value}\n"
-        monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(keepends=True), file))
-        defined: dict[str, Any] = {"__name__": "__main__"}
-        exec(compile(text, file, "exec"), defined)
-        wr.metric("brief", suite="medchain")(defined["brief"])
+        brief = in_a_cell(text, str(tmp_path / "ipykernel_1" / f"{value}.py"), monkeypatch)
+        wr.metric("brief", suite="medchain")(brief)
 
     settings = {"data": {"limit": 1}, "workflow": {"max_turns": 2, "feedback": "off"}}
     with suites_given_back():

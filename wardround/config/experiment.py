@@ -332,11 +332,11 @@ class Experiment(OwnNumbers, Strict):
 
     @property
     def known_names(self) -> set[str]:
-        """Which metrics, patient and strategy of the run this process knows, such as ``metric urgency``."""
+        """Which metrics, suite, patient and strategy of the run this process knows, such as ``metric urgency``."""
         context = self.context
         patient, strategy = getattr(context, "patient", ""), getattr(context, "strategy", "")
         chosen = [f"patient {patient}"] * (patient in PATIENTS) + [f"strategy {strategy}"] * (strategy in STRATEGIES)
-        return {*chosen, *(f"metric {name}" for name in SUITES[self.scored_by].metrics)}
+        return {*chosen, f"suite {self.scored_by}", *(f"metric {name}" for name in SUITES[self.scored_by].metrics)}
 
     @property
     def context(self) -> Context:

@@ -347,7 +347,7 @@ def test_what_a_script_alone_has_registered_is_refused_and_not_left_out(tmp_path
         metric("mine", suite="medchain")(mine)
         run(on_ray(short(), concurrency=1), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    assert short().known_names == {"patient medchain", "strategy group"}
+    assert short().known_names == {"patient medchain", "strategy group", "suite medchain"}
 
 
 def test_the_next_run_has_the_workers_of_the_last_unless_it_brings_something_else(tmp_path: Path, cluster: str) -> None:

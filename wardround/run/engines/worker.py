@@ -95,7 +95,7 @@ class Worker:
         return environment()
 
     def known_names(self) -> set[str]:
-        """Return which metrics, patient and strategy of the run are known here."""
+        """Return which metrics, suite, patient and strategy of the run are known here."""
         return self._experiment.known_names
 
     async def run(self, attempt: Attempt, run: str, trace: str) -> Outcome:
