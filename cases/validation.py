@@ -45,7 +45,8 @@ def suggestion(name: str, known: Collection[str], otherwise: str = "") -> str:
     """Suggest up to three known names like an unknown one; ``otherwise`` if none is like it."""
     if alike := [one for one in known if normalize("NFC", one) == normalize("NFC", name)]:
         return f"did you mean {alike[0]!r}, which looks the same in other characters?"
-    close = [one for one in known if name and one.startswith(name)][:3] or get_close_matches(name, known, n=3)
+    begun = [one for one in known if name and one.casefold().startswith(name.casefold())][:3]
+    close = begun or get_close_matches(name, known, n=3)
     return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise
 
 

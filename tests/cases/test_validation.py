@@ -210,6 +210,7 @@ def test_what_types_say_is_read_in_this_place_alone() -> None:
 def test_an_unknown_name_suggests_what_begins_like_it_or_looks_like_it_else_what_the_caller_says() -> None:
     assert suggestion("gou", ["gout-1", "gout-2"]) == "did you mean 'gout-1' or 'gout-2'?"
     assert suggestion("guot-2", ["gout-1", "gout-2"]).startswith("did you mean 'gout-2'")
+    assert suggestion("GOUT-2", ["gout-1", "gout-2"]) == "did you mean 'gout-2'?"
     assert "looks the same" in suggestion("fievre\u0300", ["fievr\u00e8"])
     assert suggestion("", ["gout-1"], "there is one") == suggestion("xyz", ["gout-1"], "there is one") == "there is one"
 
