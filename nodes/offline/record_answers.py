@@ -96,6 +96,7 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     recorded = record_sentences(record, ExaminationRecord(), language)
     told = [each for each in said_of(facts_for(question, recorded, language), record, language) if each[1]]
     reply = told_now(question, told, dialogue, language)
+    reply = reply[:_MAX_SENTENCES] if _PATTERNS["names_examples"].search(question) else reply  # may be open
     phrase: str = "all_said" if told else denial(question, language, recorded)
     is_question = question.rstrip().endswith(("?", "？")) and is_asking(question, language)
     if phrase == "unclear" or (phrase != "all_said" and not is_question):
@@ -167,14 +168,14 @@ def facts_for(question: str, facts: Sequence[RecordSentence], language: Language
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     is_open = names_nothing and is_vague(question, language) and not is_rather_of_a_subject(question, language)
-    asks_for_others = _PATTERNS["other_symptoms"].search(question)
-    if asks_for_others or not is_open:
+    names_examples = _PATTERNS["names_examples"].search(question)
+    if names_examples or not is_open:
         found = answering(facts, question, language)
-        if found or not asks_for_others:
+        if found or not names_examples:
             return found
     if not is_asking(question, language):
         return []
-    beside = {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ())
+    beside = {"opening": ("chief_complaint",), "other_symptoms": () if names_examples else _BACKGROUND}.get(subject, ())
     own = {*without_the_family(facts)}
     earlier = _PATTERNS["of_earlier_illnesses"]
     story = [fact for fact in facts if fact.section == "present_illness" and fact in own]
@@ -189,7 +190,7 @@ def told_now(question: str, told: Sequence[tuple[str, str]], dialogue: Sequence[
     Only the first sentence may begin with "No", which answers the whole question.
     """
     said = unsaid([words for _, words in told], dialogue)
-    if is_vague(question, language) or _PATTERNS["other_symptoms"].search(question):
+    if is_vague(question, language) and not _PATTERNS["names_examples"].search(question):
         story = [words for section, words in told if section not in _BACKGROUND and words in said]
         said = (story or said)[:_MAX_SENTENCES]
     return [*said[:1], *(capitalised(_PATTERNS["no_first"].sub("", words)) for words in said[1:])]

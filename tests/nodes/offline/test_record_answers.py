@@ -39,6 +39,7 @@ def answer(question: str, language: Language, *said: str) -> str:
     [
         ("en", "Any other symptoms, such as a cough, headaches or numb feet?", "The pain is dull.", "gout"),
         ("en", "Any other symptoms, such as vomiting, headaches or numb feet?", "I vomited twice.", "dull"),
+        ("en", "Any other symptoms, such as vomiting, an allergy or trouble with your sleep?", "No known drug", "dull"),
         ("zh", "还有没有其他症状，比如咳嗽、头痛或者脚麻？", "隐隐作痛", "痛风"),
         ("zh", "还有什么您觉得重要但我没有问到的，或者您自己最担心什么？", "隐隐作痛", "痛风"),
     ],
