@@ -208,6 +208,15 @@ AUXILIARY_ITEMS = Vocabulary("auxiliary examination items", _terms(_examinations
 EXAMINATION_ITEMS = Vocabulary("examination items", PHYSICAL_ITEMS.terms + AUXILIARY_ITEMS.terms)
 IMAGE_CLASSES = tuple(entry["en"] for entry in _examinations["auxiliary"] if entry.get("imaging"))
 TREATMENT_ITEMS = Vocabulary("treatment items", _terms(word_list("treatments")["treatment"]))
+# Whose terms models are shown, and answer with, in the language of the prompt.
+CLOSED_LISTS = (
+    DEPARTMENTS,
+    CLINICHAT_DEPARTMENTS,
+    PHYSICAL_ITEMS,
+    AUXILIARY_ITEMS,
+    EXAMINATION_ITEMS,
+    TREATMENT_ITEMS,
+)
 
 
 def label(name: str, language: Language) -> str:

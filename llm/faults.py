@@ -5,7 +5,7 @@ import re
 from pydantic import ValidationError
 
 from cases.validation import placed_faults
-from cases.vocabulary import Language
+from cases.vocabulary import CLOSED_LISTS, URGENCIES, Language
 from prompts import cached_with_prompts, load_words, mark
 
 _LONGEST = 2_000  # characters of a message; a pattern with several gaps is tried at many places of what it quotes
@@ -29,8 +29,16 @@ def in_words(message: str, language: Language) -> str:
         return message
     for english, words in _faults(language):
         if found := english.fullmatch(message):
-            return words.format(*(in_words(named, language) for named in found.groups()))
+            terms = _terms(language)
+            return words.format(*(terms.get(named) or in_words(named, language) for named in found.groups()))
     return message
+
+
+@cached_with_prompts
+def _terms(language: Language) -> dict[str, str]:
+    """Return the closed lists as a fault names them, each with its words in the language."""
+    listed = mark("listed", language)
+    return {terms.choices: listed.join(terms.labels(language)) for terms in (*CLOSED_LISTS, URGENCIES)}
 
 
 @cached_with_prompts

@@ -7,16 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from cases.validation import InputError
-from cases.vocabulary import (
-    AUXILIARY_ITEMS,
-    DEPARTMENTS,
-    EXAMINATION_ITEMS,
-    OPTION,
-    PHYSICAL_ITEMS,
-    TREATMENT_ITEMS,
-    Language,
-    labels,
-)
+from cases.vocabulary import CLOSED_LISTS, OPTION, Language, labels
 from llm.replies import mapped
 from prompts import cached_with_prompts, load_descriptions
 
@@ -27,7 +18,6 @@ if sys.flags.optimize > 1:
     )
 
 _FEW = 6  # at most this many terms are shown beside a field's name
-_VOCABULARIES = (DEPARTMENTS, PHYSICAL_ITEMS, AUXILIARY_ITEMS, EXAMINATION_ITEMS, TREATMENT_ITEMS)
 
 
 @cached_with_prompts
@@ -91,7 +81,7 @@ def _strict(node: Any, language: Language, terms: Sequence[str]) -> Any:
         result["properties"] = {name: _strict(value, language, terms) for name, value in node["properties"].items()}
         result["required"] = list(node["properties"])
         result["additionalProperties"] = False
-    for vocabulary in _VOCABULARIES:
+    for vocabulary in CLOSED_LISTS:
         if node.get("enum") == list(vocabulary.names):
             result["enum"] = list(vocabulary.labels(language))
     return result

@@ -5,16 +5,20 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from cases.vocabulary import GivenAuxiliaryItem, GivenClinichatDepartment, GivenDepartment, GivenUrgency
 from llm.faults import in_words, what_is_wrong
 from prompts import load_words
 
 ROOT = Path(str(files("llm"))).parent
-PYDANTICS = re.compile(r"Field required|Extra inputs|Input should|String should|\{0\} should have|\{0\}' or")
+# Of Pydantic, and the last of Python's reader of JSON.
+PYDANTICS = re.compile(
+    r"Field required|Extra inputs|Input should|String should|\{0\} should have|\{0\}' or|\{0\}: line"
+)
 GATES = ("gates", "content", "form", "particulars", "kinds", "answers", "verbatim", "learned")
 # Only of dialogues written by rules, which are not written again; and a reader's, who is asked after all sections.
 OF_RULES = {"x tells nothing of the note", "x answers its own question", "x: x", "expected the x, found the x"}
@@ -72,6 +76,11 @@ def test_faults_of_the_form_are_told_in_chinese(given: object, told: str) -> Non
             "'Prayer' is not in the vocabulary of treatment items; expected Surgery",
             "'Prayer' 不在固定清单中，可选：Surgery",
         ),
+        ("Input should be 1, 2 or 3", "应为 1, 2、3 之一"),
+        (
+            "Expecting ',' delimiter: line 1 column 14 (char 13)",
+            "不是有效的 JSON（第 1 行第 14 列）；文字中的引号请写成“”",
+        ),
         (
             "names occurs twice in one JSON object; give each field once",
             "同一个 JSON 对象中 names 出现了两次；每个字段只写一次",
@@ -90,6 +99,22 @@ def test_faults_of_the_form_are_told_in_chinese(given: object, told: str) -> Non
 def test_faults_of_the_whole_reply_and_of_a_role_too(english: str, chinese: str) -> None:
     assert what_is_wrong(ValueError(english), "zh") == chinese
     assert what_is_wrong(ValueError(english)) == english
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "listed"),
+    [
+        (GivenAuxiliaryItem, "心电图", "'心电图' 不在固定清单中，可选：X-ray、MRI、CT、超声、"),
+        (GivenClinichatDepartment, "外一科", "'外一科' 不在固定清单中，可选：心内科、"),
+        (GivenUrgency, "不急", "'不急' 不在固定清单中，可选：普通、紧急、急诊"),
+        (GivenDepartment, "骨科", "'骨科' 不在固定清单中，可选：护理科、药剂科、"),
+    ],
+)
+def test_the_terms_of_a_closed_list_are_told_in_the_language_of_the_prompt(kind: Any, given: str, listed: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(kind).validate_python(given, context={"closed": True})
+    told = what_is_wrong(caught.value, "zh")
+    assert listed in told and not ENGLISH.search(told)
 
 
 def messages_of_gates() -> Iterator[str]:
