@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
+from cases.text.numbers import chinese_number
 from cases.text.sentences import entries
 from cases.vocabulary import normalise, spellings_of
 from llm.replies import answer_in, find_json, folded, without_list_marks
@@ -17,7 +19,7 @@ from llm.schema import resolved
 
 # What models call an answer of one field instead of by the field's name.
 _ANSWER = frozenset({"answer", "data", "output", "response", "result", "答案", "回答", "结果"})
-_NOTHING = frozenset({"", "n/a", "none", "null", "无", "没有"})  # an empty list, in words
+_NOTHING = frozenset({"", "n/a", "none", "null", "无", "暂无", "没有", "不需要"})  # an empty list, in words
 _TRUTHS = {**dict.fromkeys(("true", "yes", "是", "是的"), True), **dict.fromkeys(("false", "no", "否", "不是"), False)}
 _BETWEEN_TERMS = re.compile(r"[;；、,，/|\n]|\band\b|以及|[和及与]")
 _BETWEEN_TEXTS = re.compile(r"[;；\n]")
@@ -25,6 +27,13 @@ _BETWEEN_TEXTS = re.compile(r"[;；\n]")
 _IN_BRACKETS = re.compile(r"[（(][^）)]{0,200}[;；\n]")
 _ENTRY = frozenset({"name", "description"})  # the keys of an object that small models make of each name in a list
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+# A grade or place with its unit or its scale: 4分, 第4级, 四分, 2号, 4/5.
+_COUNTED = re.compile(
+    r"第?(?:(?P<digits>\d+(?:\.\d+)?)|(?P<han>[零一二三四五六七八九十]))"
+    r"\s*(?:[分级号句条轮]|points?|(?:/|out of)\s*(?P<most>\d+)分?)?",
+    re.IGNORECASE,
+)
+_GLOSSED = re.compile(r"([^（(:：]+)(?:[（(]([^（()）]+)[)）]|[:：]([^:：]+))")  # low（低）, 低（low）, A：全部掌握
 _ESCAPED = re.compile(r"\{\s*&(?:quot|#34|#x22);")  # the beginning of an object, escaped as for a page
 _LABEL = re.compile(r"^[ \t>#*_`-]{0,9}([^\W\d_][\w -]{0,40}?)[ *_`]{0,9}[:：][\s*_`]*", re.MULTILINE)
 
@@ -83,12 +92,26 @@ def _object(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> A
     named = {key: key if key in fields or folded(key) not in names else names[folded(key)] for key in value}
     if len(set(named.values())) < len(named):  # two spellings of one field
         return value
-    return {name: _meant(value[key], fields.get(name, {}), schema) for key, name in named.items()}
+    nodes = {name: fields.get(name, {}) for name in named.values()}
+    return {name: _meant(_bare(value[key], nodes[name], schema), nodes[name], schema) for key, name in named.items()}
+
+
+def _bare(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """Return the term of a closed choice without the words that explain it, in brackets or after a colon.
+
+    Not of a list's items, whose words may say that they are not meant: ``CT（暂不做）``.
+    """
+    if not (isinstance(value, str) and (found := _GLOSSED.fullmatch(value.strip()))):
+        return value
+    terms = [*resolved(node, schema).get("enum", ())]
+    given = [part for part in found.groups() if part and _terms(part, terms)]
+    return given[0].strip() if len(given) == 1 else value
 
 
 def _list(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
     items = resolved(node.get("items", {}), schema)
-    if value is None or (isinstance(value, str) and value.strip().casefold() in _NOTHING):
+    only = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if only is None or (isinstance(only, str) and only.strip().casefold() in _NOTHING):
         return []
     if isinstance(value, str):
         parts = _parts(value, items)
@@ -146,6 +169,18 @@ def _text(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any
     return alike[0] if len(alike) == 1 else value
 
 
+def _number(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """Return the number of a text that names its unit, or the end of the field's own scale."""
+    found = _COUNTED.fullmatch(normalize("NFKC", value).strip()) if isinstance(value, str) else None
+    if found is None:
+        return value
+    most = node.get("maximum", max(node.get("enum", ()), default=None))
+    if found["most"] and float(found["most"]) != most:
+        return value
+    number = float(found["digits"]) if found["digits"] else chinese_number(found["han"])
+    return int(number) if number is not None and number.is_integer() else number
+
+
 def _truth(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
     return _TRUTHS.get(normalise(value), value) if isinstance(value, str) else value
 
@@ -155,7 +190,7 @@ _READ: Mapping[Any, Callable[[Any, Mapping[str, Any], Mapping[str, Any]], Any]] 
     "array": _list,
     "string": _text,
     "boolean": _truth,
-    **dict.fromkeys(("integer", "number"), lambda value, *_: value),  # Pydantic reads numbers in texts
+    **dict.fromkeys(("integer", "number"), _number),
 }
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Set
 from typing import Any, Never
+from unicodedata import normalize
 
 from langchain_core.messages import AIMessage
 
@@ -36,6 +37,10 @@ _SPELLING = re.compile(
     r"|\b([A-Za-z_]\w*)(?=\s*:)|[,，](?=\s*[\]}])|//[^\n]*|\b(?:True|False|None)\b|[：，\u00a0\u2000-\u200b\u202f\u3000\ufeff]",
     re.DOTALL,
 )
+# A quote where JSON can have none, as neither side of it is a mark of JSON or another quote: it belongs to a text.
+_QUOTE_IN_TEXT = re.compile(
+    r"(?:(?<=[^\s{}\[\],:\"\\])|(?<=[^\s{}\[\],:\"\\] ))(?<!\"[，、：])\"(?= ?[^\s{}\[\],:\"/])(?![，、：] ?\")"
+)
 _SPELT = {"True": "true", "False": "false", "None": "null", "：": ":", "，": ","}
 
 # Marks of a model's reasoning, for servers that do not remove it: DeepSeek and Qwen, Seed, Mistral, Kimi, Cohere,
@@ -55,8 +60,8 @@ _TURN_END = re.compile(r"<\|(?:im_end|eot_id|end|return|endoftext|end_of_text)\|
 _MARK = re.compile(r"<\|(?:im_)?start\|>assistant|<start_of_turn>model|<\|\w+\|>")
 _CALLS = ({"name", "arguments"}, {"name", "parameters"})  # the keys of a tool's call, written as text
 _STATE = {"status", "success", "code", "ok"}  # beside an answer, as in those of a web service
-# What marks an item of a list that was written as in a text: "1. Gout", "2) Asthma", "- Gout".
-_LIST_MARK = re.compile(r"\s*(?:[-*•]\s+|[(（]?(?P<number>\d+)(?:[)）、]|[.．](?!\d))\s*)")
+# What marks an item of a list that was written as in a text: "1. Gout", "2) Asthma", "①痛风", "- Gout".
+_LIST_MARK = re.compile(r"\s*(?:[-*•]\s+|(?:(?P<circled>[①-⑳])|[(（]?(?P<number>\d+)(?:[)）、]|[.．](?!\d)))\s*)")
 
 _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」\s]*$")
 LONGEST_TEXT = 500_000  # characters of an answer with its reasoning; longer than any model's longest output
@@ -160,7 +165,8 @@ def without_list_marks(value: Any) -> Any:
 
 def _mark_of(item: Any, place: int) -> re.Match[str] | None:
     found = _LIST_MARK.match(item) if isinstance(item, str) else None
-    return found if found and found["number"] in (None, str(place)) else None
+    number = found and (found["circled"] or found["number"])
+    return found if found and (number is None or normalize("NFKC", number) == str(place)) else None
 
 
 def folded(words: str) -> str:
@@ -200,8 +206,13 @@ def _objects(text: str) -> Iterator[Any]:
             except json.JSONDecodeError:
                 if respelt:  # respelling the rest for every object would take quadratic time
                     raise
-                text, end, respelt = _SPELLING.sub(_spelt, text[begins.start() :]), 0, True
-                value, end = _DECODER.raw_decode(text)
+                given, end, respelt = text[begins.start() :], 0, True
+                try:
+                    text = _SPELLING.sub(_spelt, given)
+                    value, end = _DECODER.raw_decode(text)
+                except json.JSONDecodeError:
+                    text = _SPELLING.sub(_spelt, _QUOTE_IN_TEXT.sub(r"\"", given))
+                    value, end = _DECODER.raw_decode(text)
             value = whole(value)
         except RecursionError:
             raise ValueError("the JSON object is nested too deeply") from None

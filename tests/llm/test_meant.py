@@ -4,12 +4,12 @@ import json
 import random
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, ValidationError
 
 from cases.strict import NonEmpty, Strict
 from cases.vocabulary import GivenDepartment, GivenExaminationItem, Language
@@ -30,6 +30,12 @@ class Findings(Strict):
     exam_items: list[GivenExaminationItem]
     diagnoses: list[NonEmpty]
     numbers: list[int]
+
+
+class Grades(Strict):
+    level: Literal[1, 2, 3, 4, 5]
+    points: Annotated[float, Field(ge=0, le=10)]
+    option: Literal["A", "B", "not", "fully"]
 
 
 class Agreed(Strict):
@@ -87,15 +93,17 @@ READ: dict[str, list[tuple[Any, Any]]] = {
         ([{"name": "X-ray", "description": "of the chest"}, {"name": "CT"}], ["X-ray", "CT"]),
         (None, []),
         ("None", []),
+        (["无"], []),
+        ("不需要", []),
     ],
-    "department": [(["Surgery"], "Surgery")],
+    "department": [(["Surgery"], "Surgery"), ("外科（普通外科）", "Surgery")],
     "diagnoses": [
         ("Acute appendicitis (perforated)", ["Acute appendicitis (perforated)"]),
         ("Pneumonia, left lower lobe; gout", ["Pneumonia, left lower lobe", "gout"]),
         ("1. Gout\n2. Asthma", ["Gout", "Asthma"]),
         ("肺炎；哮喘", ["肺炎", "哮喘"]),
     ],
-    "numbers": [("1, 3", [1, 3]), (3, [3]), (["1", "3"], [1, 3])],
+    "numbers": [("1, 3", [1, 3]), (3, [3]), (["1", "3"], [1, 3]), (["第1句", "3号"], [1, 3])],
     "reason": [(3, "3"), (["It fits."], "It fits.")],
     "accepted": [("Yes.", True), ("no", False), ("是", True), ("否", False)],
 }
@@ -141,6 +149,8 @@ async def test_fields_in_another_spelling_an_envelope_an_escape_or_labels_are_re
         {"department": ["Surgery", "Pediatrics"]},
         {"accepted": "partly"},
         {"numbers": "1 to 3"},
+        {"numbers": ["1/3"]},  # of no scale
+        {"exam_items": ["X-ray", "CT（暂不做）"]},
         {"Reason": "It does not."},  # beside `reason`
         {"note": "as asked"},
     ],
@@ -174,6 +184,39 @@ async def test_a_form_of_one_field_is_read_from_a_label_or_a_term_alone(
 def test_words_that_do_not_only_answer_are_no_answer(reply: str) -> None:
     with pytest.raises(ValueError, match=r"no JSON object|is empty"):
         object_in(reply, answer_schema(Agreed, "en"))
+
+
+@pytest.mark.parametrize(
+    "level",
+    ["4", "４", "4.0", "4分", "４ 分", "四分", "四", "第4级", "4/5", "4／5分", "4 out of 5", "4（好）"],
+)
+def test_a_grade_is_read_with_its_unit_its_scale_or_as_a_chinese_numeral(level: str) -> None:
+    meant = as_meant({"level": level, "points": "7.5分", "option": "A（全部）"}, answer_schema(Grades, "zh"))
+    assert Grades.model_validate(meant) == Grades(level=4, points=7.5, option="A")
+
+
+@pytest.mark.parametrize("level", ["3-4", "8/10", "4.5分", "4分以上", "-4分", "六分", "约4分", "三四分", "好"])
+def test_a_grade_of_another_scale_or_between_two_is_asked_for_again(level: str) -> None:
+    meant = as_meant({"level": level, "points": 7, "option": "A"}, answer_schema(Grades, "zh"))
+    with pytest.raises(ValidationError):
+        Grades.model_validate(meant)
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("全部（A）", "A"),
+        ("A：全部掌握", "A"),
+        ("b (most of it)", "B"),
+        ("A（B）", "A（B）"),
+        ("not: fully", "not: fully"),
+        ("不是 A（全部）", "不是 A（全部）"),
+        ("A（全部），B（大部分）", "A（全部），B（大部分）"),
+    ],
+)
+def test_a_choice_is_read_without_the_words_that_explain_it(option: str, meant: str) -> None:
+    schema = answer_schema(Grades, "zh")
+    assert as_meant({"level": 4, "points": 7, "option": option}, schema)["option"] == meant
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -99,6 +99,30 @@ def test_what_stands_in_a_text_is_no_spelling(said: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"text": "您说的"心慌"是指什么？", "done": false}', '您说的"心慌"是指什么？'),
+        ('{"text": ""心慌"是什么感觉？", "done": false}', None),
+        ('{"text": "您说"心慌"，多久了？", "done": false}', '您说"心慌"，多久了？'),
+        ('{"text": "您说"心慌"和"胸闷"。", "done": False,}', '您说"心慌"和"胸闷"。'),
+        ('{"text": "Is the "heavy" pain still there?", "done": false}', 'Is the "heavy" pain still there?'),
+        ('{"text": "您说的\\"心慌\\"和"胸闷"呢？", "done": false}', '您说的"心慌"和"胸闷"呢？'),
+        ('{"text": "您说"心慌", "胸闷"吗？", "done": false}', None),  # or a text of its own
+        ('{"text": ["心慌"，"胸闷"，"说"疼"了"], "done"：false}', None),
+        ('{"text": ["心慌" "胸闷"], "why": "说"疼"了", "done": false}', None),
+        ('{"text": "心慌 "done": false}', None),
+        ('{"text": "您说的"心慌"是', None),
+    ],
+)
+def test_a_quote_where_json_can_have_none_belongs_to_the_text(text: str, said: str | None) -> None:
+    if said is None:
+        with pytest.raises(ValueError, match=r"Expecting|Unterminated"):
+            find_json(text)
+    else:
+        assert find_json(text) == {"text": said, "done": False}
+
+
 def test_what_occurs_twice_alike_is_read() -> None:
     assert find_json('{"level": 3, "level": 3}') == {"level": 3}
     call = {"name": "grade", "args": {"level": 3}, "id": "1"}
@@ -141,6 +165,8 @@ def test_each_object_that_is_spelt_worse_than_the_one_before_costs_no_further_pa
         (["1. Gout", "2. Asthma"], ["Gout", "Asthma"]),
         (["1、痛风", "2、哮喘"], ["痛风", "哮喘"]),
         (["（1）痛风"], ["痛风"]),
+        (["①痛风", "② 哮喘"], ["痛风", "哮喘"]),
+        (["②痛风"], ["②痛风"]),
         (["1) Gout", " ", "2) Asthma"], ["Gout", "Asthma"]),
         (["- Gout", "- Asthma"], ["Gout", "Asthma"]),
         (["1. colchicine 0.5 - 1 mg", "2. rest 2) ice"], ["colchicine 0.5 - 1 mg", "rest 2) ice"]),  # marks within
