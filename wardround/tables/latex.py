@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 
+from cases.text.words import HAN
 from wardround.tables.table import Shown, Table
 
 _ESCAPED = str.maketrans({
@@ -29,8 +30,11 @@ _NOT_IN_LABELS = re.compile(r"[^\w.:]+", re.ASCII)
 _LONGEST = 40  # rows of a float, which has to fit on one page
 _HEAD = re.compile(r"(\\toprule\n.*\n)")  # with the line of the group titles
 
+_LATIN = r"\usepackage[T1]{fontenc}"
+_CHINESE = r"\usepackage[scheme=plain]{ctex} % XeLaTeX or LuaLaTeX"  # the plain scheme leaves `Table 1` in English
+
 # What pandas' own environments lack: a width that fits the page, and the notes.
-_LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
+_LAYOUT = r"""% \usepackage{{booktabs,graphicx}} {fonts}
 \begin{{table}}[t]
 \centering
 \caption{{{caption}}}
@@ -39,7 +43,7 @@ _LAYOUT = r"""% \usepackage{{booktabs,graphicx}} \usepackage[T1]{{fontenc}}
 {body}}}
 {notes}\end{{table}}
 """
-_LONG_LAYOUT = r"""% \usepackage{{booktabs,longtable}} \usepackage[T1]{{fontenc}}
+_LONG_LAYOUT = r"""% \usepackage{{booktabs,longtable}} {fonts}
 {{\footnotesize
 {body}
 {notes}}}
@@ -69,6 +73,7 @@ def as_latex(table: Table) -> str:
         body = _HEAD.sub(lambda head: f"{head[0]}{_rules(table)}\n", body)
     notes = [_CODE.sub(r"\\texttt{\1}", escape(note)) for note in map(_without_advice, table.footnotes) if note]
     return (_LONG_LAYOUT if long else _LAYOUT).format(
+        fonts=_CHINESE if re.search(f"[{HAN}]", f"{caption}{body}{notes}") else _LATIN,
         caption=caption,
         label=label,
         body=body.rstrip(),

@@ -109,6 +109,12 @@ def test_latex_has_the_layout_of_the_papers() -> None:
     assert text.index(r"\toprule") < text.index(r"\midrule") < text.index(r"\bottomrule")
 
 
+def test_latex_names_the_package_that_chinese_names_of_runs_need() -> None:
+    chinese = as_latex(replace(TABLE, rows=[row("对照组", "x", MEAN)])).splitlines()[0]
+    assert "{ctex}" in chinese and "fontenc" not in chinese
+    assert "ctex" not in as_latex(TABLE) and "fontenc" in as_latex(TABLE).splitlines()[0]
+
+
 def test_latex_breaks_a_table_that_fits_on_no_page() -> None:
     text = as_latex(replace(TABLE, rows=[row(f"run {number}", "x", MEAN) for number in range(60)]))
     assert r"\begin{longtable}{llrr}" in text and r"\begin{table}" not in text and "resizebox" not in text
