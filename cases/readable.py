@@ -2,7 +2,9 @@
 
 import errno
 import os
+import re
 from pathlib import Path
+from unicodedata import normalize
 
 _AS_LINES = "save it as JSON lines, for example by pandas.read_{}(FILE).to_json(OUT, orient='records', lines=True)"
 _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
@@ -14,6 +16,7 @@ _KINDS = {  # kinds of files that are not UTF-8 text, by their first bytes
     b"\xfe\xff": "UTF-16: save it as UTF-8",
 }
 
+_STRAIGHT = str.maketrans("“”„‘’", '"""\'\'')
 _FIRST_OF_INSPECT = b"_journal/"  # what a log of Inspect holds first, after the 30 bytes that begin a zip archive
 
 
@@ -34,6 +37,16 @@ def unreadable(error: Exception, expected: str = "") -> str:
             f"not UTF-8 at byte {error.start}: {kind_of_bytes(error.object) or f'{error.reason}; save it as UTF-8'}"
         )
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
+
+
+def wide_sign_in(text: str, error: ValueError) -> str:
+    """Say which sign of ASCII to write where a reader of TOML stopped at its full-width or curly form; else nothing."""
+    if (place := re.search(r"line (\d+), column (\d+)", str(error))) is None:
+        return ""
+    line, column = map(int, place.groups())
+    sign = text.split("\n")[line - 1][column - 1 :][:1]
+    plain = normalize("NFKC", sign.translate(_STRAIGHT))
+    return f"; write {plain} instead of {sign}" if sign and sign != plain and plain.isascii() else ""
 
 
 def state_of(path: Path) -> tuple[int, int] | None:

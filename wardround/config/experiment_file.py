@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from cases.files import BUILTIN, meant_builtin
 from cases.grouping import repetitions
 from cases.path_names import nameable
-from cases.readable import unpiped, unreadable
+from cases.readable import unpiped, unreadable, wide_sign_in
 from graphs.contexts import CONTEXTS
 from llm import ModelSpecError
 from llm.specs import OFFLINE, check_models
@@ -167,8 +167,10 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
         return {}
     if file.suffix in (".json", ".jsonl"):
         raise ConfigurationError(f"{file}: is no experiment file (.toml); for a file of cases, give --cases {file}")
+    text = ""
     try:
-        values = tomllib.loads(unpiped(file).read_text("utf-8-sig"))
+        text = unpiped(file).read_text("utf-8-sig")
+        values = tomllib.loads(text)
     except (OSError, ValueError) as error:  # no UTF-8, no TOML, or no name of a file
         if not file.exists():
             here = file.parent.glob("*.toml") if file.parent.is_dir() else ()
@@ -179,7 +181,8 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
             raise ConfigurationError(
                 f"{file}: file not found, and no built-in experiment has this name; {hint}"
             ) from error
-        why = f"invalid TOML: {error}" if isinstance(error, tomllib.TOMLDecodeError) else unreadable(error)
+        is_toml = isinstance(error, tomllib.TOMLDecodeError)
+        why = f"invalid TOML: {error}{wide_sign_in(text, error)}" if is_toml else unreadable(error)
         raise ConfigurationError(f"{file}: {why}") from error
     _resolve_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}

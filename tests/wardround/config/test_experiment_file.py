@@ -164,6 +164,12 @@ def test_every_section_of_a_file_is_read(file: Path) -> None:
         ("[models]\npatient = 3", "models.patient: Input should be a valid string"),
         ("models = 'offline'", "models: Input should be a valid dictionary"),
         ("[data\n", "invalid TOML: "),
+        ("name = “对照”", 'invalid TOML: Invalid value (at line 1, column 8); write " instead of “'),
+        ("[run]\nconcurrency = ８", "invalid TOML: Invalid value (at line 2, column 15); write 8 instead of ８"),
+        (
+            "[data]\ncases = ['a.jsonl'，'b.jsonl']",
+            "invalid TOML: Unclosed array (at line 2, column 19); write , instead of ，",
+        ),
     ],
 )
 def test_a_fault_in_a_file_is_refused_by_file_and_key(file: Path, text: str, named: str) -> None:
