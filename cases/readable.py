@@ -39,9 +39,9 @@ def unreadable(error: Exception, expected: str = "") -> str:
     return f"cannot be read ({reason[:1].lower()}{reason[1:]})" + (f"; expected {expected}" if expected else "")
 
 
-def wide_sign_in(text: str, error: ValueError) -> str:
+def wide_sign_in(text: str, error: str) -> str:
     """Say which sign of ASCII to write where a reader of TOML stopped at its full-width or curly form; else nothing."""
-    if (place := re.search(r"line (\d+), column (\d+)", str(error))) is None:
+    if (place := re.search(r"line (\d+), column (\d+)", error)) is None:
         return ""
     line, column = map(int, place.groups())
     sign = text.split("\n")[line - 1][column - 1 :][:1]

@@ -182,7 +182,7 @@ def _read(file: Path | None, seen: tuple[Path, ...]) -> Settings:
                 f"{file}: file not found, and no built-in experiment has this name; {hint}"
             ) from error
         is_toml = isinstance(error, tomllib.TOMLDecodeError)
-        why = f"invalid TOML: {error}{wide_sign_in(text, error)}" if is_toml else unreadable(error)
+        why = f"invalid TOML: {error}{wide_sign_in(text, str(error))}" if is_toml else unreadable(error)
         raise ConfigurationError(f"{file}: {why}") from error
     _resolve_beside(values, file)
     own: Settings = {whole(place): (value, str(file)) for place, value in leaves(values)}
