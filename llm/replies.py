@@ -37,9 +37,11 @@ _SPELLING = re.compile(
     r"|\b([A-Za-z_]\w*)(?=\s*:)|[,，](?=\s*[\]}])|//[^\n]*|\b(?:True|False|None)\b|[：，\u00a0\u2000-\u200b\u202f\u3000\ufeff]",
     re.DOTALL,
 )
-# A quote where JSON can have none, as neither side of it is a mark of JSON or another quote: it belongs to a text.
+# A quote where JSON can have none: between words, or beside the quote that begins or ends its text.
+_WORD = r"[^\s{}\[\],:\"\\/]"
 _QUOTE_IN_TEXT = re.compile(
-    r"(?:(?<=[^\s{}\[\],:\"\\])|(?<=[^\s{}\[\],:\"\\] ))(?<!\"[，、：])\"(?= ?[^\s{}\[\],:\"/])(?![，、：] ?\")"
+    rf'(?:(?<={_WORD})|(?<={_WORD} ))(?<!"[，、：])"(?= ?{_WORD})(?![，、：] ?")'
+    rf'|(?<=")"(?={_WORD})|(?<={_WORD})"(?="\s*[,\]}}])'
 )
 _SPELT = {"True": "true", "False": "false", "None": "null", "：": ":", "，": ","}
 

@@ -103,7 +103,10 @@ def test_what_stands_in_a_text_is_no_spelling(said: str) -> None:
     ("text", "said"),
     [
         ('{"text": "您说的"心慌"是指什么？", "done": false}', '您说的"心慌"是指什么？'),
-        ('{"text": ""心慌"是什么感觉？", "done": false}', None),
+        ('{"text": ""心慌"是什么感觉？", "done": false}', '"心慌"是什么感觉？'),
+        ('{"text": "您说"心慌"", "done": false}', '您说"心慌"'),
+        ('{"text": ["心慌""胸闷"], "done": false}', None),
+        ('{"text": "心慌""done": false}', None),
         ('{"text": "您说"心慌"，多久了？", "done": false}', '您说"心慌"，多久了？'),
         ('{"text": "您说"心慌"和"胸闷"。", "done": False,}', '您说"心慌"和"胸闷"。'),
         ('{"text": "Is the "heavy" pain still there?", "done": false}', 'Is the "heavy" pain still there?'),
