@@ -110,6 +110,13 @@ def test_with_a_reference_a_stage_sees_it_in_place_of_all_that_earlier_stages_fo
     assert chart.dialogue == FOUND["dialogue"], "the dialogue is the doctor's own, not a reference"
 
 
+@pytest.mark.parametrize(("language", "line"), [("en", "Diagnosis: Gout; Asthma."), ("zh", "诊断：Gout；Asthma。")])
+def test_no_full_stop_stands_between_two_diagnoses(language: Language, line: str) -> None:
+    stop = line[-1]
+    found: Findings = {**FOUND, "diagnosis": Diagnosis(names=[f"Gout{stop}", f"Asthma{stop}"], basis="Found basis.")}
+    assert line in str(read_chart(found, "treatment", language)).splitlines()
+
+
 @EACH_STAGE
 @pytest.mark.parametrize("only", ["triage", "referral", "results", "pictures", "reports", "diagnosis"])
 def test_with_a_reference_nothing_that_the_doctors_decided_reaches_a_later_stage(stage: str, only: str) -> None:
