@@ -27,7 +27,7 @@ class TerminalSeat:
         self._session = session
         self._console = console
         self._read = read
-        self._shown = 0
+        self._shown: int | None = None
         self._words = seat.words_of(session)
 
     def welcome(self) -> None:
@@ -42,8 +42,8 @@ class TerminalSeat:
     def show_news(self) -> None:
         """Show what was said since the last call: the first time everything, then without the person's own words."""
         heard = self._session.heard()
-        for turn in heard[self._shown :]:
-            if not self._shown or turn.speaker != self._session.seat:
+        for turn in heard[self._shown or 0 :]:
+            if self._shown is None or turn.speaker != self._session.seat:
                 self._show(turn)
         self._shown = len(heard)
 

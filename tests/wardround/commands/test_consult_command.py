@@ -69,6 +69,12 @@ def test_a_person_as_doctor_talks_orders_concludes_reports_and_sees_the_scores(t
     assert picture.read_bytes() == (Path(CASE.folder) / CASE.examinations.images[0].file).read_bytes()
 
 
+def test_the_first_words_of_a_doctor_whom_nobody_greets_are_told_again_only_on_resuming(tmp_path: Path) -> None:
+    said, mute = ["Since when does it hurt?"], "--set=patient=clinichat"
+    assert "You: Since when" not in flat(consult(said, tmp_path / "session", mute))
+    assert "You: Since when" in flat(consult([], tmp_path / "session", mute))
+
+
 @pytest.mark.parametrize("seat", ["doctor", "patient"])
 def test_a_person_reads_first_that_this_is_no_care(tmp_path: Path, seat: str) -> None:
     shown = flat(consult([], tmp_path / "session", seat=seat))
