@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from cases.text.numbers import chinese_number
 from cases.text.sentences import entries
-from cases.vocabulary import normalise, spellings_of
+from cases.vocabulary import normalise, spelled, spellings_of
 from llm.replies import answer_in, find_json, folded, without_list_marks
 from llm.schema import resolved
 
@@ -99,13 +99,17 @@ def _object(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> A
 def _bare(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
     """Return the term of a closed choice without the words that explain it, in brackets or after a colon.
 
-    Not of a list's items, whose words may say that they are not meant: ``CT（暂不做）``.
+    Not if these name another term, nor of a list's items, whose words may deny them: ``CT（暂不做）``.
     """
     if not (isinstance(value, str) and (found := _GLOSSED.fullmatch(value.strip()))):
         return value
     terms = [*resolved(node, schema).get("enum", ())]
-    given = [part for part in found.groups() if part and _terms(part, terms)]
-    return given[0].strip() if len(given) == 1 else value
+    given = [part.strip() for part in found.groups() if part and _terms(part, terms)]
+    if len(given) != 1:
+        return value
+    words = normalise(value.replace(given[0], "", 1))
+    others = {normalise(str(term)) for term in terms} - {normalise(given[0])}
+    return value if any(spelled(other).search(words) for other in others) else given[0]
 
 
 def _list(value: Any, node: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:

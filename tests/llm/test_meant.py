@@ -147,6 +147,7 @@ async def test_fields_in_another_spelling_an_envelope_an_escape_or_labels_are_re
         {"exam_items": [{"name": "X-ray", "needed": "no"}]},
         {"exam_items": "an X-ray if it gets worse"},
         {"department": ["Surgery", "Pediatrics"]},
+        {"department": "Surgery (or Pediatrics)"},
         {"accepted": "partly"},
         {"numbers": "1 to 3"},
         {"numbers": ["1/3"]},  # of no scale
@@ -210,6 +211,7 @@ def test_a_grade_of_another_scale_or_between_two_is_asked_for_again(level: str) 
         ("b (most of it)", "B"),
         ("A（B）", "A（B）"),
         ("not: fully", "not: fully"),
+        ("A（也可算 B）", "A（也可算 B）"),
         ("不是 A（全部）", "不是 A（全部）"),
         ("A（全部），B（大部分）", "A（全部），B（大部分）"),
     ],
