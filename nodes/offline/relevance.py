@@ -6,6 +6,7 @@ the doctor names the examination.
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,15 +109,14 @@ def _likely_answers(facts: Sequence[RecordSentence], question: str, language: La
     if asks_of_earlier_episodes(question, language) and not of_family:
         return [fact for fact in facts if _is_own(fact) and tells_of_earlier_episodes(fact.text, language)]
     placed = [replace(each, section="family_history") if of_family and not _is_own(each) else each for each in facts]
-    least_telling = _least_telling(placed, question, language)
+    least_telling = dict(zip(facts, _least_telling(placed, question, language), strict=True))
     scores = dict(zip(facts, answer_scores(question, placed, language), strict=True))
     support = dict(zip(facts, support_of(placed, question, language), strict=True))
     for is_opening in (False, True):
         part = [fact for fact in facts if (fact.section == "chief_complaint") == is_opening]
         near_best = max((scores[fact] for fact in part), default=0) - _BEHIND_BEST
         least = {fact: _LEAST_SUPPORTED if support[fact] >= _SUPPORTED else _LEAST for fact in part}
-        least = {fact: max(least[fact], near_best) for fact in part}
-        least |= {fact: least_telling[at] for at, fact in enumerate(facts) if at in least_telling and fact in least}
+        least = {fact: min(max(least[fact], near_best), least_telling[fact]) for fact in part}
         if found := [fact for fact in part if scores[fact] >= least[fact]]:
             return found
     return []
@@ -145,22 +145,22 @@ def _is_own(fact: RecordSentence) -> bool:
     return _PATTERNS["of_relatives"].search(fact.text) is None
 
 
-def _least_telling(facts: Sequence[RecordSentence], question: str, language: Language) -> dict[int, float]:
-    """Return the least scores of the facts that tell what is surely asked for, by their numbers.
+def _least_telling(facts: Sequence[RecordSentence], question: str, language: Language) -> list[float]:
+    """Return the least score of each fact that tells what is surely asked for; it is infinite of the others.
 
     They are those of the family, which are there if asked about, or else those that tell one of several matters: "How
     are your appetite, your sleep and your weight?" is answered by no sentence as a whole.
     """
-    of_family = {at: _LEAST_TELLING for at, fact in enumerate(facts) if fact.section == "family_history"}
+    of_family = [fact.section == "family_history" for fact in facts]
     matters = {each.name for each in topic_of(question, language).matters} & {*matters_told()}
-    if of_family or len(matters) < 2 or not facts:
-        return of_family
+    if any(of_family) or len(matters) < 2 or not facts:
+        return [_LEAST_TELLING if is_there else inf for is_there in of_family]
     about = [each for each in subjects().values() if matters & {*each.tells}]
     is_of_symptoms = len(matters) > 2 and all(each.sections[:1] in ((), ("present_illness",)) for each in about)
     columns = [matters_told().index(name) for name in matters]
     told = told_shares([fact.text for fact in facts], language)[:, columns].max(axis=1)
     least = _LEAST_OF_SYMPTOMS if is_of_symptoms else _LEAST_TELLING
-    return {at: least for at, probability in enumerate(told) if probability >= _TELLS}
+    return [least if probability >= _TELLS else inf for probability in told]
 
 
 def _recorded(facts: Sequence[RecordSentence], names: Collection[str], language: Language) -> list[RecordSentence]:
