@@ -1,5 +1,6 @@
 """``wardround tune``: what it trains, what it leaves behind, what it refuses, and that a kill loses nothing."""
 
+import gc
 import importlib.util
 import json
 import multiprocessing
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from inspect import signature
 from itertools import islice
 from pathlib import Path
@@ -40,6 +42,13 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = "".join(f"{one.model_dump_json()}\n" for one in smoke_dialogues())
     (folder / "dialogues.jsonl").write_text(lines, "utf-8")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _imported_once_is_not_searched() -> Iterator[None]:
+    """Each training ends with Accelerate's search for garbage, a third of a second in all that PyTorch has brought."""
+    yield
+    gc.freeze()
 
 
 def arguments(work: Path, out: Path, **options: object) -> list[str]:
