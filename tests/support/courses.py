@@ -68,7 +68,7 @@ class Course:
         built_for = {name: context[name] for name in ("strategy",) if name in context}
         graph: Any = TASKS[self.graph].graph(Context.model_validate(built_for))
         with self.scripted():
-            result: dict[str, Any] = graph.invoke({"case": case}, context=context)
+            result: dict[str, Any] = asyncio.run(graph.ainvoke({"case": case}, context=context))
         return result
 
     @contextmanager
