@@ -65,14 +65,15 @@ def placed_tests(text: str) -> tuple[tuple[int, int, NamedTest], ...]:
     """Return every named test with its span in the folded text."""
     folded = normalise(text)
     beginnings = {folded[found.start() : found.start() + 2] for found in _BEGINNING.finditer(folded)}
-    begun = sorted(each for part in beginnings for each in _by_beginning().get(part, ()))
-    candidates = [name for _, name in begun if name.spelling in folded]  # trying all 3,900 patterns takes longer
-    found = [(*match.span(), name) for name in candidates for match in spelled(name.spelling).finditer(folded)]
+    begun = (each for part in beginnings for each in _by_beginning().get(part, ()))
+    candidates = sorted(each for each in begun if each[1].spelling in folded)  # trying all 3,900 patterns takes longer
+    found = [(*match.span(), name) for _, name in candidates for match in spelled(name.spelling).finditer(folded)]
     by_hand = [(start, end, name.item in PHYSICAL_ITEMS.names and not name.apart) for start, end, name in found]
     found += [
         (start, end, NamedTest(word, item, told_as(word))) for start, end, word, item in examined_parts(folded, by_hand)
     ]
-    found += [(*match.span(1), name) for name, asked in _samples() for each in asked for match in each.finditer(folded)]
+    sampled = [(name, each) for name, words, asked in _samples() if words.search(folded) for each in asked]
+    found += [(*match.span(1), name) for name, each in sampled for match in each.finditer(folded)]
     other_kind = _of_another_kind((start, end, name.item) for start, end, name in found if name.item in IMAGE_CLASSES)
     found = [(start, end, name) for start, end, name in found if (start, end, name.item) not in other_kind]
     within, gone_beyond = _overlapping((start, end) for start, end, _ in found)  # "查血" is not in "查血酮"
@@ -233,11 +234,12 @@ def _by_beginning() -> Mapping[str, list[tuple[int, NamedTest]]]:
 
 
 @cache
-def _samples() -> tuple[tuple[NamedTest, tuple[re.Pattern[str], ...]], ...]:
-    """Return laboratory samples with the patterns of phrases that order them, whatever the sample is called."""
+def _samples() -> tuple[tuple[NamedTest, re.Pattern[str], tuple[re.Pattern[str], ...]], ...]:
+    """Return laboratory samples, each with its words and the patterns of phrases that order it by one of them."""
     return tuple(
         (
             _by_spelling()[normalise(entry["test"])],
+            re.compile(entry["words"]),
             tuple(re.compile(frame.format(words=entry["words"])) for frame in word_list("tests")["sampled"]),
         )
         for entry in word_list("tests")["sample"]
