@@ -138,6 +138,14 @@ def spelled(spelling: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(spelling) + after)
 
 
+def longest_spelled(spellings: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for the longest of these spellings, each as `spelled`: of words, boundaries are sought once."""
+    ordered = sorted(spellings, key=len, reverse=True)
+    words = [each for each in ordered if each.isascii()]
+    others = [spelled(each).pattern for each in ordered if not each.isascii()]  # first: graves眼病
+    return re.compile("|".join([*others, rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, words))})(?![a-z0-9])"]))
+
+
 @cache  # the tables have more patterns than the 512 that `re` keeps
 def compiled(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return the pattern of a table's text, compiled once."""

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from cases.strict import NotBoolean, Strict
 from cases.text.statements import mentions
 from cases.text.words import HAN
-from cases.vocabulary import normalise, patterns, spelled, word_list
+from cases.vocabulary import longest_spelled, normalise, patterns, word_list
 
 
 def _number(given: Any) -> Any:
@@ -48,10 +48,7 @@ _QUALIFIERS = frozenset(
 ALIASES: dict[str, str] = word_list("diagnoses")["same_as"]  # other names of common diagnoses
 
 
-# Longest first; a canonical name is not replaced.
-_ALIAS = re.compile(
-    "|".join(spelled(name).pattern for name in sorted({*ALIASES, *ALIASES.values()}, key=len, reverse=True))
-)
+_ALIAS = longest_spelled({*ALIASES, *ALIASES.values()})  # a canonical name is not replaced
 
 
 class DiagnosisGrade(Strict):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from cases.strict import Strict
 from cases.text.disease_names import synonyms
 from cases.text.statements import mentions, statements
-from cases.vocabulary import normalise, spelled, word_list
+from cases.vocabulary import longest_spelled, normalise, word_list
 from scoring.metrics.diagnosis_grade import (
     SAME,
     SIDES,
@@ -179,4 +179,4 @@ def _forms(name: str) -> _Forms:
 @cache
 def _synonyms() -> tuple[re.Pattern[str], dict[str, str]]:
     first = synonyms()
-    return re.compile("|".join(spelled(name).pattern for name in sorted(first, key=len, reverse=True))), first
+    return longest_spelled(first), first
