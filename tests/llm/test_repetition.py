@@ -215,3 +215,37 @@ def test_a_form_that_breaks_off_keeps_its_code_fence_and_what_has_none_is_left()
         '```json\n{"text": "It hurts."}\n```',
     ):
         assert without_fences(reply) == reply
+
+
+def test_a_summary_that_names_what_was_said_by_its_first_words_is_no_loop() -> None:
+    organs = ("left lung", "right lung", "heart", "liver", "spleen", "kidneys", "stomach", "bladder", "thyroid gland")
+    findings = [f"The {organ} was examined" for organ in organs]
+    reply = " ".join([*(f"{finding} without any sign of disease." for finding in findings), *findings])
+    separate = reply.replace(" The ", "\nThe ")
+    assert without_loops(separate) == separate
+
+
+def test_a_text_of_nothing_but_brackets_is_emptied_without_a_fence_too() -> None:
+    assert without_fences('{"plan": "[ ],"}') == '{"plan": ""}'
+
+
+def test_a_schema_is_an_echo_although_nothing_in_it_is_described() -> None:
+    schema = {"type": "object", "properties": {"plan": {"type": "string"}}}
+    assert echoes(json.dumps(schema), schema) and not echoes('{"plan": "rest"}', schema)
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("Ask one question at once.", "Ask one short question at once."),
+        ("请只问一个简短的问题呀。", "请你只问一个简短的问题呀。"),
+    ],
+)
+def test_a_direction_has_six_words_at_least_of_which_a_chinese_character_is_half_a_one(short: str, long: str) -> None:
+    assert directions_in(short) == set() and says_directions(long, directions_in(long))
+
+
+def test_the_same_twelve_words_are_copied_and_eleven_are_chance() -> None:
+    words = [f"word{number}" for number in range(12)]
+    prompt = " ".join(words)
+    assert copies(prompt, prompt, "") and not copies(" ".join(words[1:]), prompt, "")
