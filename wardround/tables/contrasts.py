@@ -32,15 +32,17 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
     rows: list[dict[str, Any]] = []
     notes = [
         "Means and differences are over the cases that both runs scored; an average is the mean of the columns' means, "
-        "and a paper's average has no value if the runs share no case of one of its columns. p: paired "
+        "and Med-PMC's have no value if the runs share no case of one of their columns. p: paired "
         "permutation test, Holm-corrected over the columns of the pair; averages are corrected separately. Intervals "
         "are not corrected."
     ]
     form = ".2f"
     for setting, first, run in pairs(runs):
         form = max(form, score_form(run.suite))  # ".3f" if a suite has it
-        rows += _effects(setting, first, run)
-        notes += [each for each in unlike([first, run]) if each not in notes]
+        effects = [*_effects(setting, first, run)]
+        rows += effects
+        shared = {row["score"]: row["cases"] for row in effects}
+        notes += [each for each in (*unlike([first, run]), *unshared_notes(run.suite, [shared])) if each not in notes]
     for suite in {run.suite.name: run.suite for run in runs}.values():
         notes += unscored_notes([run for run in runs if run.suite.name == suite.name], suite)
     if any(str(row["score"]).endswith(AS_WRONG) for row in rows):
@@ -59,6 +61,17 @@ def build_contrasts(runs: Sequence[RecordedRun]) -> list[Table]:
             "without that characteristic."
         )
     return [Table("contrasts", "Effect of single settings", columns, rows, notes, "Paired differences by setting.")]
+
+
+def unshared_notes(suite: Suite, shared: Sequence[Mapping[str, int]]) -> list[str]:
+    """Name the averages without some of their columns, given the common cases of each title in each pair of runs."""
+    partial = [
+        title
+        for name, (title, columns) in suite.averages.items()
+        if name not in suite.means
+        and any(cases[title] and not all(cases.get(suite.titles[each], 1) for each in columns) for cases in shared)
+    ]
+    return [f"{', '.join(partial)}: without the columns of which two runs share no case."] if partial else []
 
 
 def _effects(setting: str, first: RecordedRun, run: RecordedRun) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from scoring.metrics.statistics import INTERVALS
 from wardround.analysis.paired import Difference, differences, margin_of, p_with_failures, spare_columns, unlike
 from wardround.config.experiment import ConfigurationError, flat
 from wardround.store.recorded_run import RecordedRun
-from wardround.tables.contrasts import changed
+from wardround.tables.contrasts import changed, unshared_notes
 from wardround.tables.scores import means_of, offline_notes, score_form, unscored_notes
 from wardround.tables.table import P_VALUE, Column, Table, alike, as_text, key_columns, measured
 
@@ -150,7 +150,8 @@ def _notes(runs: Sequence[RecordedRun], rows: Sequence[Mapping[str, Any]], margi
     if margins:
         listed = ", ".join(f"{each:g}" for each in sorted(margins))
         notes.append(f"p (TOST): equivalence test, small if the difference lies within ± {listed} (--margin).")
-    notes += _failure_notes(rows)
+    shared = [{row["score"]: row["difference_n"] for row in rows if row["run"] == run.name} for run in runs[1:]]
+    notes += [*unshared_notes(suite, shared), *_failure_notes(rows)]
     return [*notes, *_settings(runs), *unlike(runs), *unscored_notes(runs, suite), *offline_notes(runs)]
 
 

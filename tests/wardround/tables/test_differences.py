@@ -1,14 +1,18 @@
 """What ``wardround compare`` says about the cases behind its differences."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+from scoring.suite import SUITES
 from tests.support.recorded_runs import write_run
 from wardround.store.manifest import read_manifest, write_manifest
-from wardround.store.recorded_run import find_runs
+from wardround.store.recorded_run import RecordedRun, find_runs
 from wardround.store.result import Result
 from wardround.tables import scores
+from wardround.tables.contrasts import build_contrasts
 from wardround.tables.differences import brief_tables, differences_table
+from wardround.tables.table import Table
 
 
 def test_a_comparison_says_why_a_column_has_fewer_cases_than_the_runs(tmp_path: Path) -> None:
@@ -31,6 +35,27 @@ def test_a_comparison_shows_the_number_of_pairs_and_no_two_columns_of_one_name(t
     within = "p (TOST): equivalence test, small if the difference lies within ± {} (--margin)."
     assert within.format("0.05") in table.notes, "a twentieth of the scale, unless told"
     assert within.format("0.2") in differences_table(runs, 0.2).notes
+
+
+def test_an_average_over_fewer_columns_because_the_runs_share_no_case_of_one_says_so(tmp_path: Path) -> None:
+    names, note = tuple(SUITES["medchain"].published), "Average: without the columns of which two runs share no case."
+
+    def table_of(folder: str, table: Callable[[Sequence[RecordedRun]], Table], **lacking: str) -> Table:
+        runs = []
+        for number, (name, case) in enumerate(lacking.items()):
+            of_cases = {each: dict.fromkeys(names, 0.5) for each in ("a", "b")}
+            of_cases[case].pop(names[0])
+            results = [
+                Result(case_id=each, epoch=0, termination="completed", scores=found) for each, found in of_cases.items()
+            ]
+            settings: dict[str, Any] = {"graph": "clinical_workflow", "workflow": {"max_turns": 5 + number}}
+            runs.append(write_run(tmp_path / folder / name, results, **settings))
+        return table(find_runs(runs))
+
+    for kind, build in (("compare", differences_table), ("contrasts", lambda runs: build_contrasts(runs)[0])):
+        parted, alike = (table_of(f"{kind}-{other}", build, one="a", two=other) for other in ("b", "a"))
+        average = next(row for row in parted.rows if row["score"] == "Average")
+        assert average["difference_mean"] == 0 and note in parted.notes and note not in alike.notes
 
 
 def run_of(folder: Path, grades: Sequence[float | None]) -> Path:
