@@ -99,6 +99,8 @@ def test_who_says_what_people_say_correlates_with_them_and_who_says_the_contrary
     assert intervals["same"] == pytest.approx((1, 1)) and intervals["constant"] is None
     pearson = correlations(columns, "pearson")
     assert pearson.loc["people: doctor, total", "squared"] < 0.999
+    by_value = {name: interval for name, _, interval, _ in with_people(columns, "pearson")}
+    assert by_value["squared"] is not None and by_value["squared"][0] < 0.999, "values, not their ranks"
 
 
 @pytest.mark.slow

@@ -40,6 +40,11 @@ def test_only_at_the_limit_can_doctors_have_given_up(record: Collaboration, end:
     assert discussion(record) == Discussion(record.final_turn, end)
 
 
+def test_how_a_record_says_it_ended_counts_before_the_round_and_the_directors_last_word() -> None:
+    assert discussion(collaboration(2, False)).end == "gave_up", "the run may have allowed two rounds"
+    assert discussion(collaboration(4, True, "(1) x")).end == "agreed"
+
+
 def test_more_rounds_than_allowed_are_a_fault() -> None:
     with pytest.raises(ValueError, match="at most 4"):
         discussion(collaboration(5))
