@@ -23,7 +23,7 @@ _SPELLING = re.compile(r"(?P<provider>[^\s:@]+):(?P<name>\S*?)(?:@(?P<url>https?
 _ADDRESS_IN_NAME = re.compile(r"://|(?<=.)@[\w.-]+(?::\d+(?:/|$)|/)|@$")
 _FORMS = (
     f"`{OFFLINE}`, `{HUMAN}`, `provider:model[@base_url]` (such as `openai:gpt-4o-mini`), `{IN_PROCESS}:FOLDER`, or "
-    "the NAME of a block [model.NAME]"
+    "the NAME of a block [model.NAME] (in a command, `--set model.NAME.spec=SPEC` makes one)"
 )
 
 
