@@ -1,7 +1,7 @@
 """The offline patient's answers: facts on record, a denial of what is not, and the story for an open question."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -96,7 +96,9 @@ def answer_from_record(question: str, record: PatientRecord, dialogue: list[Turn
     recorded = record_sentences(record, ExaminationRecord(), language)
     told = [each for each in said_of(facts_for(question, recorded, language), record, language) if each[1]]
     reply = told_now(question, told, dialogue, language)
-    reply = reply[:_MAX_SENTENCES] if _PATTERNS["names_examples"].search(question) else reply  # may be open
+    if _PATTERNS["names_examples"].search(question):  # open where none of its examples is recorded and not yet said
+        rest = [each for each in said_of(_story(recorded), record, language) if each[1]]
+        reply = (reply or told_now(question, rest, dialogue, language))[:_MAX_SENTENCES]
     phrase: str = "all_said" if told else denial(question, language, recorded)
     is_question = question.rstrip().endswith(("?", "？")) and is_asking(question, language)
     if phrase == "unclear" or (phrase != "all_said" and not is_question):
@@ -162,22 +164,21 @@ def _denial_of_one(question: str, language: Language, recorded: Sequence[RecordS
 def facts_for(question: str, facts: Sequence[RecordSentence], language: Language) -> list[RecordSentence]:
     """Return the facts that answer: the story for an open question, nothing for a remark, else by `answering`.
 
-    Of the story, earlier illnesses are told where they are asked for alone. "Any other symptoms, such as fever?" is
-    open where nothing that it names is recorded.
+    Of the story, earlier illnesses are told where they are asked for alone.
     """
     subject, topic = subject_of(question, language), topic_of(question, language)
     names_nothing = kind_named(subject) == "ambiguous" or not (topic.clinical or topic.words)
     is_open = names_nothing and is_vague(question, language) and not is_rather_of_a_subject(question, language)
-    names_examples = _PATTERNS["names_examples"].search(question)
-    if names_examples or not is_open:
-        found = answering(facts, question, language)
-        if found or not names_examples:
-            return found
+    if _PATTERNS["names_examples"].search(question) or not is_open:
+        return answering(facts, question, language)
     if not is_asking(question, language):
         return []
-    beside = {"opening": ("chief_complaint",), "other_symptoms": () if names_examples else _BACKGROUND}.get(subject, ())
-    own = {*without_the_family(facts)}
-    earlier = _PATTERNS["of_earlier_illnesses"]
+    return _story(facts, {"opening": ("chief_complaint",), "other_symptoms": _BACKGROUND}.get(subject, ()))
+
+
+def _story(facts: Sequence[RecordSentence], beside: Collection[str] = ()) -> list[RecordSentence]:
+    """Return the story of the complaint with what stands in other sections."""
+    own, earlier = {*without_the_family(facts)}, _PATTERNS["of_earlier_illnesses"]
     story = [fact for fact in facts if fact.section == "present_illness" and fact in own]
     of_now = {fact for fact in story if not earlier.fullmatch(fact.text)}
     return [fact for fact in facts if fact.section in beside or fact in of_now]

@@ -51,6 +51,11 @@ def test_a_question_for_other_symptoms_is_open_where_no_example_is_recorded(
     assert told in said and not_told not in said
 
 
+def test_a_question_for_other_symptoms_goes_on_with_the_story_where_its_examples_have_been_told() -> None:
+    said = answer("Any other symptoms, such as vomiting or headaches?", "en", "I vomited twice.")
+    assert said.startswith("It began at noon.") and "vomited" not in said
+
+
 @pytest.mark.parametrize(
     ("language", "question", "expected"),
     [
